@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -179,13 +180,16 @@ Adjacency::When Adjacency::last(LexemeId id) {
 }
 
 size_t Adjacency::memory_bytes() const {
-    size_t bytes = graph_.memory_bytes() + known_.size() * sizeof(Known) + ends_well_.capacity() * sizeof(uint64_t);
+    size_t bytes = graph_.memory_bytes() + heap_bytes(known_) + heap_bytes(beginnings_) + heap_bytes(ends_well_) +
+                   numbers_.size() * heap_node(sizeof(*numbers_.begin())) +
+                   used_.size() * heap_node(sizeof(*used_.begin()));
     for (const Known& known : known_) {
-        bytes += known.followed.capacity() * sizeof(Answer);
-        if (known.states) bytes += known.states->capacity() * sizeof(State);
+        bytes += heap_bytes(known.followed);
+        if (known.states) bytes += heap_block(sizeof(std::vector<State>)) + heap_bytes(*known.states);
     }
-    bytes += (beginnings_.size() * 4 + used_.size() * 2) * sizeof(ByteSet);  // tables of them among it
-    return bytes + keeping_.size() * (sizeof(Keeping) + sizeof(std::pair<size_t, Answer>) + 4 * sizeof(void*));
+    for (const auto& ending : endings_) bytes += heap_node(sizeof(ending)) + heap_bytes(ending.first);
+    for (const auto& keeping : keeping_) bytes += heap_node(sizeof(keeping)) + heap_bytes(keeping.second.of);
+    return bytes;
 }
 
 }  // namespace schemagen

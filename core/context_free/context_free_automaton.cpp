@@ -5,6 +5,7 @@
 #include "context_free/lexeme_masks.hpp"
 #include "context_free/liveness.hpp"
 #include "context_free/pruning_parser.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -105,8 +106,8 @@ std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t b
 }
 
 uint64_t ContextFreeAutomaton::memory_bytes() const {
-    return grammar_.memory_bytes() + sets_.memory_bytes() + parser_->memory_bytes() + lexer_.memory_bytes() +
-           adjacency_.memory_bytes() + strands_.memory_bytes();
+    return heap_block(sizeof(*this)) + grammar_.memory_bytes() + sets_.memory_bytes() + parser_->memory_bytes() +
+           lexer_.memory_bytes() + adjacency_.memory_bytes() + strands_.memory_bytes();
 }
 
 std::unique_ptr<MaskEngine> ContextFreeAutomaton::make_masks(const VocabularyTables& tables) {

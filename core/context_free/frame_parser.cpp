@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -504,12 +505,12 @@ size_t FrameParser::memory_bytes() const {
                    return_lists_.memory_bytes() + vectors_.memory_bytes() + states_.memory_bytes() +
                    frame_index_.memory_bytes() + shifts_.memory_bytes() + unions_.memory_bytes() +
                    (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
-    bytes += frames_.capacity() * sizeof(Frame);
-    for (const Frame& frame : frames_) bytes += frame.min_bytes_behind.capacity() * sizeof(uint32_t);
-    for (const auto& [_, all] : distances_) bytes += 64 + all.capacity() * sizeof(Distance);
-    for (const VectorView& each : views_) bytes += sizeof(each) + each.calls.capacity() * 8;
+    bytes += heap_bytes(frames_) + heap_bytes(views_) + heap_bytes(kinds_) + heap_bytes(ignored_);
+    for (const Frame& frame : frames_) bytes += heap_bytes(frame.min_bytes_behind);
+    for (const auto& [_, all] : distances_) bytes += heap_node(sizeof(*distances_.begin())) + heap_bytes(all);
+    for (const VectorView& each : views_) bytes += heap_bytes(each.calls);
     for (const Kind& kind : kinds_)
-        bytes += (kind.rules.capacity() + kind.after_inner.capacity()) * 4 + kind.inner.capacity() * 8;
+        bytes += heap_bytes(kind.rules) + heap_bytes(kind.after_inner) + heap_bytes(kind.inner);
     return bytes;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -183,9 +184,11 @@ ContextFreeGrammar ContextFreeGrammar::moved_to(Kernel& kernel, const Kernel& fr
 }
 
 size_t ContextFreeGrammar::memory_bytes() const {
-    size_t bytes = item_count() * 64;
-    for (const auto& edges : edges_) bytes += edges.capacity() * sizeof(Edge);
-    for (const auto& closure : closures_) bytes += closure.capacity() * sizeof(ItemId);
+    size_t bytes = heap_bytes(ignored_) + heap_bytes(own_min_bytes_) + heap_bytes(lexemes_) + heap_bytes(lexemes_of_) +
+                   heap_bytes(first_items_) + heap_bytes(nullable_) + heap_bytes(rule_of_) + heap_bytes(accepting_) +
+                   heap_bytes(ends_) + heap_bytes(edges_) + heap_bytes(closures_) + heap_bytes(min_bytes_) +
+                   heap_bytes(follow_) + heap_bytes(names_);
+    for (const std::string& name : names_) bytes += heap_bytes(name);
     return bytes;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -50,8 +51,8 @@ std::vector<LexemeGraph::State> LexemeGraph::states_of(LexemeId id) {
 }
 
 size_t LexemeGraph::memory_bytes() const {
-    size_t bytes = states_.capacity() * sizeof(Node) + plain_.memory_bytes() + marked_.memory_bytes();
-    for (const Node& node : states_) bytes += node.next.capacity() * sizeof(State);
+    size_t bytes = heap_bytes(states_) + plain_.memory_bytes() + marked_.memory_bytes();
+    for (const Node& node : states_) bytes += heap_bytes(node.next);
     return bytes;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "util/bits.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -34,7 +35,7 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
         if (!scan->leaving.empty() || scan->ends) mask.scans.emplace_back(component.lexeme, std::move(scan));
     }
     mask.inner = unions_.of(std::move(inner));
-    bytes_ += sizeof(LexerMask) + mask.scans.size() * sizeof(mask.scans[0]);
+    bytes_ += heap_node(sizeof(*lexer_masks_.begin())) + heap_bytes(mask.scans);
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
 
@@ -299,7 +300,7 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
     if (strands_.accepting(place)) parts.push_back(&eos_);
     const TokenSet* mask = unions_.of(std::move(parts));
     mask->copy_to(words, tables_.words());
-    bytes_ += 4 * sizeof(void*);
+    bytes_ += heap_node(sizeof(*masks_.begin()));
     return masks_.emplace(place, mask).first->second->count;
 }
 

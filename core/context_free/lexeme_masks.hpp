@@ -24,6 +24,7 @@
 #include "context_free/lexeme_scans.hpp"
 #include "context_free/state_memo.hpp"
 #include "masks/mask_engine.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -34,8 +35,9 @@ public:
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
     size_t memory_bytes() const override {
-        return bytes_ + plan_ids_.memory_bytes() + behind_ids_.memory_bytes() + classes_.memory_bytes() +
-               scans_.memory_bytes() + kept_.memory_bytes() + unions_.memory_bytes();
+        return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + plan_ids_.memory_bytes() +
+               behind_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
+               unions_.memory_bytes();
     }
 
 private:
@@ -77,6 +79,7 @@ private:
     void make_room();
 
     static constexpr size_t kMostBytes = 64u << 20;
+    static constexpr size_t kDeques = 5;         // here and in its parts
     static constexpr size_t kMostWalked = 4096;  // states and nodes, one by one
     static constexpr size_t kMostApart = 8;      // states at a node of tails
     static constexpr uint32_t kNoTokens = 0;     // the plan without tokens

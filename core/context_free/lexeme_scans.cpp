@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "util/bits.hpp"
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -26,8 +27,7 @@ const LexemeScans::Branch& LexemeScans::branch(LexerState state, uint32_t node) 
     if (const uint32_t known = branch_index_.find(state, node); known != PairMap::kNone) return branches_[known];
     branches_.push_back(walk(state, node));
     const Branch& made = branches_.back();
-    bytes_ +=
-        sizeof(Branch) + made.inner.size() * sizeof(made.inner[0]) + made.leaving.size() * sizeof(made.leaving[0]);
+    bytes_ += sizeof(Branch) + heap_bytes(made.inner) + heap_bytes(made.leaving);
     branch_index_.insert(state, node, static_cast<uint32_t>(branches_.size() - 1));
     return made;
 }
@@ -149,7 +149,7 @@ std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
     std::vector<TailTree::Group> groups;
     for (const LexemeScan::Group& each : out->leaving) groups.push_back({each.tail, &each.tokens});
     out->tails = tails_.add(groups);
-    bytes_ += sizeof(LexemeScan) + out->leaving.size() * sizeof(LexemeScan::Group);
+    bytes_ += heap_block(sizeof(LexemeScan)) + heap_bytes(out->leaving) + heap_node(sizeof(*scans_.begin()));
     out->inner = sets_.kept(inner);
     return out;
 }
@@ -176,7 +176,7 @@ void LexemeScans::end_before(LexerState alone, const TokenSet::Words& inner, Lex
     for (const auto& each : tails)
         if (!has_bit(inner.data(), each.second)) leaving.push_back(each);
     scan.beginning = std::make_shared<const TokenSet::Words>(words_of(kept));
-    bytes_ += tables_.words() * sizeof(uint32_t);
+    bytes_ += heap_block(sizeof(TokenSet::Words)) + heap_bytes(*scan.beginning);
 }
 
 }  // namespace schemagen

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "util/heap.hpp"
+
 namespace schemagen {
 
 namespace {
@@ -271,11 +273,19 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
 }
 
 size_t Lexer::memory_bytes() const {
-    size_t bytes =
-        keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() + states_.size() * sizeof(State);
-    for (const auto& row : rows_) bytes += row ? sizeof(Row) : sizeof(row);
-    for (const auto& row : kept_) bytes += row ? sizeof(*row) : sizeof(row);
-    for (const State& state : states_) bytes += state.components.capacity() * sizeof(Component);
+    size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() +
+                   leaving_.memory_bytes() + states_.size() * sizeof(State) + tracks_.size() * sizeof(Track) +
+                   heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) + heap_bytes(behind_) +
+                   heap_bytes(first_) + anything_.size() * heap_node(sizeof(*anything_.begin())) +
+                   nearer_.size() * heap_node(sizeof(*nearer_.begin()));
+    for (const auto& row : rows_) bytes += row ? heap_block(sizeof(Row)) : 0;
+    for (const auto& row : kept_) bytes += row ? heap_block(sizeof(*row)) : 0;
+    for (const auto* sets : {&behind_, &first_})
+        for (const auto& set : *sets) bytes += set ? heap_block(sizeof(ByteSet)) : 0;
+    for (const State& state : states_) {
+        bytes += heap_bytes(state.components) + heap_bytes(state.ends);
+        if (state.next_bytes) bytes += heap_block(sizeof(ByteSet));
+    }
     return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -226,7 +227,7 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
     if (!shared) return;
     const Tails& made =
         below_.emplace(key, Tails(tails.begin() + static_cast<ptrdiff_t>(begin), tails.end())).first->second;
-    below_bytes_ += made.size() * sizeof(made[0]) + 64;
+    below_bytes_ += heap_bytes(made) + heap_node(sizeof(*below_.begin()));
 }
 
 // ---- the parser ---------------------------------------------------------------------------------------------------
@@ -262,8 +263,10 @@ bool TailClasses::goes_on(ParserState state, TailClass tail) {
 
 size_t TailClasses::memory_bytes() const {
     size_t bytes = below_bytes_ + classes_.memory_bytes() + answers_.memory_bytes() + loops_.memory_bytes() +
-                   ending_in_.capacity() * sizeof(TailClass);
-    for (const auto& known : known_) bytes += known.size() * 48;
+                   heap_bytes(ending_in_) + heap_bytes(depths_) + heap_bytes(known_) +
+                   ending_in_track_.size() * heap_node(sizeof(*ending_in_track_.begin()));
+    for (const auto& known : known_)
+        bytes += known.size() * heap_node(sizeof(*known.begin())) + known.bucket_count() * sizeof(void*);
     return bytes;
 }
 

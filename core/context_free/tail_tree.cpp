@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -19,7 +20,9 @@ uint32_t TailTree::number(const TokenSet* tokens) {
     if (same == alike.end()) {
         alike.push_back(found);
         kinds_.push_back(tokens);
+        bytes_ += heap_node(sizeof(*equal_.begin())) + heap_block(sizeof(found)) + sizeof(void*);
     }
+    bytes_ += heap_node(sizeof(*numbers_.begin()));
     return numbers_[tokens] = found;
 }
 
@@ -32,8 +35,8 @@ TailTree::NodeId TailTree::add(const std::vector<Group>& groups) {
     for (auto [tail, tokens] : parts) key.insert(key.end(), {tail, tokens});
     const uint32_t id = keys_.intern(key);
     if (id == nodes_.size()) {
-        bytes_ += sizeof(Node) + groups.size() * sizeof(Group);
         nodes_.push_back({groups, {}});
+        bytes_ += sizeof(Node) + heap_bytes(nodes_[id].groups);
         for (const Group& group : groups) nodes_[id].depth = std::max(nodes_[id].depth, classes_.depth(group.tail));
     }
     return id;
@@ -44,7 +47,7 @@ const TailTree::Step& TailTree::step(NodeId node, LexemeSets::SetId viable) {
     steps_.push_back(find(node, viable));
     step_index_.insert(node, viable, static_cast<uint32_t>(steps_.size() - 1));
     const Step& made = steps_.back();
-    bytes_ += sizeof(Step) + made.next.size() * sizeof(made.next[0]) + made.asked.size() * sizeof(Group);
+    bytes_ += sizeof(Step) + heap_bytes(made.next) + heap_bytes(made.asked);
     return made;
 }
 
@@ -80,6 +83,7 @@ TailTree::NodeId TailTree::behind(NodeId node, LexemeId lexeme) {
             if (cuts[k] == lexeme) groups.push_back({cuts[k + 1], group.tokens});
     }
     const NodeId made = add(groups);
+    bytes_ += heap_node(sizeof(*nodes_[node].next.begin()));
     return nodes_[node].next[lexeme] = made;
 }
 

@@ -7,6 +7,7 @@
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -99,7 +100,7 @@ TokenSet TokenSets::kept(const TokenSet::Words& words) {
     if (out.count < words.size() / 4) {
         out.list.reserve(out.count);
         for_each_bit(words.data(), words.size(), [&](uint32_t token) { out.list.push_back(token); });
-        bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
+        bytes_ += heap_bytes(out.list) + sizeof(TokenSet);
         return out;
     }
     std::vector<uint32_t> ids = cut(words);
@@ -109,7 +110,8 @@ TokenSet TokenSets::kept(const TokenSet::Words& words) {
             out.mask = std::move(known);
             return out;
         }
-    bytes_ += ids.size() * sizeof(uint32_t) + sizeof(TokenSet) + sizeof(TokenSet::Mask);
+    bytes_ += heap_bytes(ids) + sizeof(TokenSet) + heap_block(sizeof(TokenSet::Mask) + 2 * sizeof(void*)) +
+              heap_node(sizeof(*masks_.begin())) + heap_block(sizeof(out.mask));
     out.mask = std::make_shared<const TokenSet::Mask>(TokenSet::Mask{pieces_, std::move(ids)});
     equal.push_back(out.mask);
     return out;
@@ -125,7 +127,7 @@ TokenSet TokenSets::kept(std::vector<uint32_t> tokens, size_t words) {
     out.count = static_cast<uint32_t>(tokens.size());
     tokens.shrink_to_fit();
     out.list = std::move(tokens);
-    bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
+    bytes_ += heap_bytes(out.list) + sizeof(TokenSet);
     return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "util/heap.hpp"
 #include "util/limits.hpp"
 
 namespace schemagen {
@@ -11,12 +12,55 @@ JsonAutomaton::JsonAutomaton(std::shared_ptr<SharedAutomata> shared, JsonOptions
     set_facets({.strings = &machine_.containers, .containers = &machine_.containers, .guide = this});
 }
 
+namespace {
+
+size_t bytes_of(const JsonProgram& program) {
+    size_t bytes = heap_bytes(program.values) + heap_bytes(program.objects) + heap_bytes(program.arrays) +
+                   heap_bytes(program.outlooks) +
+                   program.word_counts.size() * heap_node(sizeof(*program.word_counts.begin()));
+    for (const ValueNode& value : program.values)
+        bytes += heap_bytes(value.strings) + heap_bytes(value.arrays) + heap_bytes(value.objects);
+    for (const ObjectDisjunct& object : program.objects) {
+        bytes += heap_bytes(object.properties) + heap_bytes(object.extras) + heap_bytes(object.final);
+        for (const Property& property : object.properties)
+            bytes += heap_bytes(property.key) + heap_bytes(property.options);
+        for (const ExtraKeys& extra : object.extras) bytes += heap_bytes(extra.options);
+    }
+    for (const ArrayDisjunct& array : program.arrays)
+        bytes += heap_bytes(array.prefix) + heap_bytes(array.items) + heap_bytes(array.final);
+    for (const ArrayOutlook& outlook : program.outlooks) bytes += heap_bytes(outlook.live) + heap_bytes(outlook.need);
+    return bytes;
+}
+
+size_t bytes_of(const ObjectSet& set) {
+    size_t bytes = heap_block(sizeof(set)) + heap_bytes(set.disjuncts) + heap_bytes(set.state) + heap_bytes(set.owner) +
+                   heap_bytes(set.keys) + heap_bytes(set.trie) + heap_bytes(set.options) + heap_bytes(set.place) +
+                   heap_bytes(set.key_at) + heap_bytes(set.required) + heap_bytes(set.components);
+    for (const std::string& key : set.keys) bytes += heap_bytes(key);
+    return bytes;
+}
+
+size_t bytes_of(const Position& position) {
+    size_t bytes = heap_block(sizeof(position)) + heap_bytes(position.values) + heap_bytes(position.strings) +
+                   heap_bytes(position.string_owner) + heap_bytes(position.literal_owner);
+    if (position.objects) bytes += bytes_of(*position.objects);
+    if (const ArraySet* arrays = position.arrays.get())
+        bytes += heap_block(sizeof(*arrays)) + heap_bytes(arrays->disjuncts) + heap_bytes(arrays->state) +
+                 heap_bytes(arrays->owner);
+    return bytes;
+}
+
+}  // namespace
+
 uint64_t JsonAutomaton::memory_bytes() const {
-    const JsonProgram& program = machine_.program;
-    uint64_t bytes =
-        machine_.states.state_bytes + program.values.size() * sizeof(ValueNode) + machine_.positions.size() * 320;
-    for (const auto& disjunct : program.objects) bytes += 64 + disjunct.properties.size() * 64;
-    return bytes + machine_.positions.children.size() * 96;
+    // The first chunk of the arena of the states, and two to four slots of 16 bytes for an entry of an index.
+    constexpr size_t kFirstChunk = 2048, kOfIndex = 64;
+    const Positions& positions = machine_.positions;
+    size_t bytes = heap_block(sizeof(*this)) + bytes_of(machine_.program) + heap_bytes(positions.children) +
+                   (positions.size() + positions.children.size()) * kOfIndex;
+    for (uint32_t k = 0; k < positions.size(); ++k) bytes += bytes_of(*positions[k]);
+    for (const Child& child : positions.children) bytes += heap_bytes(child.moves) + heap_bytes(child.component);
+    return bytes + kFirstChunk + machine_.states.state_bytes;
 }
 
 void JsonAutomaton::finish(ValueId root) {

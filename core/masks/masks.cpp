@@ -352,7 +352,8 @@ std::shared_ptr<Masks::LocalMask> Masks::local(const Configuration& config, Aren
     auto made = build(config, arena);
     size_t bytes =
         sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
-    for (const Exits& exits : made->exits) bytes += exits.pairs.size() * 8 + 64;
+    for (const Exits& exits : made->exits) bytes += exits.pairs.capacity() * 8 + 64;
+    bytes += (made->unclear.capacity() + made->tokens.capacity() - made->tokens.size()) * 4;
     if (bytes_ + bytes > kMostBytes) {
         masks_.clear();
         tails_.clear();

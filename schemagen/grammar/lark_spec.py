@@ -129,7 +129,7 @@ class Lark(GrammarText):
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if is_lark(grammar):
-            object.__setattr__(self, "_parser", grammar)
+            object.__setattr__(self, "_given", grammar)
         if dialect == "lark":
             imported_lark()
         elif parser is not None or lexer is not None or bind or keywords is not None:
@@ -220,10 +220,14 @@ class Lark(GrammarText):
     def _source(self) -> LarkSource:
         return LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options, self.imports)
 
-    @cached_property
+    @property
     def _parser(self) -> Any:
-        """Lark's parser, without what is bound; it may have rules and terminals alone."""
-        return self._source.parser_of(parses=False)
+        """Lark's parser, without what is bound; it may have rules and terminals alone.
+
+        Only one that was given is kept: the objects of lark are larger than the grammar that is compiled from them.
+        """
+        given = self.__dict__.get("_given")
+        return self._source.parser_of(parses=False) if given is None else given
 
     @cached_property
     def _reader(self) -> Any:
@@ -234,13 +238,13 @@ class Lark(GrammarText):
                 why="lark does not read this dialect",
                 fix="parse the text yourself",
             )
-        if not self.bind and self._parser.parser is not None:
-            return self._parser
+        if not self.bind and (parser := self._parser).parser is not None:
+            return parser
         return self._source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: parsers are made again."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_parser", "_reader")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_given", "_reader")}
 
     def __repr__(self) -> str:
         """Return the call that makes it, as far as what it was made of can be written."""

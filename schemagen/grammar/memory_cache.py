@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Of automata and masks, as `Grammar.memory_bytes` counts them.
 MAX_BYTES = 256 * 2**20
-#: The schemas themselves are kept, too, as bytes that nobody counts: some 1 to 100 KB each.
+#: The specs themselves are kept, too, as objects of Python that nobody counts: some 1 to 100 KB each.
 MAX_COUNT = 1024
 #: Insertions between two counts of everything: a count of 1024 grammars takes about as long as compiling one.
 RECOUNT_EVERY = 32

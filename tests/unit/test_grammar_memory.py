@@ -152,3 +152,88 @@ def test_cleared_memory_is_given_back() -> None:
     run = subprocess.run([sys.executable, "-c", GIVES_BACK], capture_output=True, text=True, check=True)
     counted, given_back = map(int, run.stdout.split())
     assert given_back > counted / 2 > 500_000
+
+
+MANY = """
+import gc, random, sys
+import schemagen
+from schemagen.grammar import compiler
+
+count, most_rules, max_grammars = map(int, sys.argv[1:])
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+def grammar(number):
+    draw = random.Random(number)
+    rules = draw.randint(5, most_rules)
+    lines = ['start: (rule0 ";")+', "NAME: /[a-z_][a-z0-9_]*/", "NUMBER: /-?[0-9]+/", "%ignore / +/"]
+    for rule in range(rules):
+        one, other = (f"rule{draw.randint(rule + 1, rules - 1)}" if rule + 1 < rules else "NUMBER" for _ in "ab")
+        body = draw.choice(['"{w}" {a} | {b}', '{a} ("," {b})*', '"(" {a} ")" | NAME', '"{w}" "=" {a} | NUMBER', '["{w}"] {a}'])
+        word = "".join(draw.choices("abcdefgh", k=draw.randint(3, 9)))
+        lines.append(f"rule{rule}: " + body.format(w=word, a=one, b=other))
+    return schemagen.Lark("\\n".join(lines))
+
+vocabulary = schemagen.Vocabulary.byte_vocabulary()
+compiler._memory.max_grammars = max_grammars
+
+def use(numbers):
+    for number in numbers:
+        draw = random.Random(number)
+        matcher = schemagen.compile(grammar(number), vocabulary).matcher()
+        for _ in range(6):
+            allowed = [token for token in matcher.allowed_tokens() if token < 256]
+            if not allowed:
+                break
+            matcher.accept_token(draw.choice(allowed))
+    gc.collect()
+
+def now():
+    info = schemagen.cache_info()
+    return resident(), info.bytes + info.shared_bytes
+
+use(range(50))
+print(*now())
+use(range(50, 50 + count // 2))
+print(*now())
+use(range(50 + count // 2, 50 + count))
+print(*now())
+schemagen.clear_cache()
+print(*now())
+"""
+
+
+def memory_of_many(count, most_rules, max_grammars=10_000):
+    """Resident and counted bytes after 50 Lark grammars, half of so many more, all of them, and `clear_cache`."""
+    arguments = [sys.executable, "-c", MANY, str(count), str(most_rules), str(max_grammars)]
+    run = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_is_counted_is_what_the_process_grows_by() -> None:
+    """Of Lark grammars that are all different, and of masks of each; nearly all of it comes back."""
+    warm, _, full, cleared = memory_of_many(100, 20)
+    grown, counted = full[0] - warm[0], full[1] - warm[1]
+    assert grown > 2_000_000
+    assert 0.7 < counted / grown < 1.3
+    assert full[0] - cleared[0] > 0.7 * grown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_cache_of_bounded_size_is_a_process_of_bounded_size() -> None:
+    """Two thousand grammars take no more than one thousand if the cache keeps 250, and most of it comes back."""
+    warm, half, full, cleared = memory_of_many(2000, 40, max_grammars=250)
+    assert full[0] - half[0] < 0.25 * (half[0] - warm[0])
+    assert full[0] - cleared[0] > 0.5 * (full[0] - warm[0])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_counting_is_right_of_larger_grammars() -> None:
+    """Within a fifth, for grammars of up to 40 rules."""
+    warm, _, full, _ = memory_of_many(300, 40)
+    assert 0.8 < (full[1] - warm[1]) / (full[0] - warm[0]) < 1.2

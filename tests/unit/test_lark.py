@@ -1,5 +1,6 @@
 """Lark as a spec: options, files, what is bound, reserved words, trees, and the errors of mistakes."""
 
+import gc
 import itertools
 import json
 import pickle
@@ -761,3 +762,22 @@ def test_a_rule_may_have_thousands_of_literals(options: Any) -> None:
     matcher = schemagen.compile(spec, BYTES, cache=None).matcher()
     assert matcher.accept_bytes(words[-1].encode())
     assert matcher.is_accepting()
+
+
+def parsers_of_lark() -> set[int]:
+    """Say which parsers are alive."""
+    gc.collect()
+    return {id(each) for each in gc.get_objects() if isinstance(each, lark.Lark)}
+
+
+def test_a_compiled_grammar_keeps_no_parser_of_lark() -> None:
+    """It took as much memory as the grammar; one that was given stays, for `parse`."""
+    before = parsers_of_lark()
+    text = 'start: "a" other\nother: "b" | "(" other ")"'
+    grammar = schemagen.compile(Lark(text), BYTES, cache=None)
+    assert parsers_of_lark() == before
+    assert grammar.matcher().accept_bytes(b"a(b)")
+    given = lark.Lark(text)
+    spec = Lark(given)
+    assert schemagen.compile(spec, BYTES, cache=None).spec.parse("a(b)") == given.parse("a(b)")
+    assert parsers_of_lark() - before == {id(given)}
