@@ -51,7 +51,8 @@ def test_a_text_that_the_budget_closed_is_told(path, n, client):
     ask = chat_body() if path == "chat/completions" else {"model": "any", "prompt": PROMPTS[0]}
     cases = [("[a-z]{30,}", 30, "length"), ("[a-z]{30,}b", 31, "length"), ("[a-z]{3}", 30, "stop")]
     for pattern, budget, reason in cases:
-        body = {**ask, "guided_regex": pattern, "max_tokens": budget, "n": n, "temperature": float(n > 1)}
+        # Nearly greedy: at a higher temperature a text may end itself in time.
+        body = {**ask, "guided_regex": pattern, "max_tokens": budget, "n": n, "temperature": 0.001 * (n > 1)}
         choices = client.post(f"/v1/{path}", json=body).json()["choices"]
         assert [choice["finish_reason"] for choice in choices] == [reason] * n, choices
 
