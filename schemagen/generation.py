@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from schemagen.errors import GenerationError
+from schemagen.notebook import html_table
 
 if TYPE_CHECKING:
     from schemagen.errors import SchemagenError
@@ -58,6 +59,11 @@ class Generation(Generic[T]):
     def new_tokens(self) -> int:
         """How many tokens were generated, thoughts included."""
         return len(self.token_ids)
+
+    def _repr_html_(self) -> str:
+        """Show the value and the figures as a table in a notebook."""
+        shown = ("value", "text", "new_tokens", "prompt_tokens", "seconds", "finish_reason", "attempts", "reasoning")
+        return html_table((name, getattr(self, name)) for name in shown if getattr(self, name) is not None)
 
 
 @dataclass(frozen=True, slots=True)

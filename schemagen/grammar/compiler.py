@@ -7,7 +7,7 @@ import marshal
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, overload
 
 from schemagen.arguments import check_flag, kind_of
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
@@ -37,6 +37,9 @@ from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from typing_extensions import TypeForm, Unpack
+
     from schemagen.grammar.written import Written
     from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
@@ -57,6 +60,25 @@ __all__ = [
 
 
 Cache: TypeAlias = Literal["memory"] | None
+T = TypeVar("T")
+
+
+class LayoutOptions(TypedDict, total=False):
+    """The options of `LanguageModel.compile`, for type checkers."""
+
+    property_order: PropertyOrder
+    whitespace: WhitespacePolicy
+    strict: bool
+    as_: TextFormat
+
+
+class CompileOptions(LayoutOptions, total=False):
+    """The options of `compile`, for type checkers."""
+
+    resources: Mapping[str, Any] | None
+    limits: Limits | None
+    cache: Cache
+    engine: EngineName
 
 
 _memory = GrammarMemory()
@@ -89,6 +111,26 @@ def clear_cache() -> None:
     _memory.clear()
 
 
+@overload
+def compile(  # noqa: A001
+    spec: type[T] | Choice[T] | TypeAdapter[T] | ContextFree[T],
+    vocabulary: Vocabulary,
+    **options: Unpack[CompileOptions],
+) -> Grammar[T]: ...
+@overload
+def compile(  # noqa: A001
+    spec: Regex | re.Pattern[str] | list[str] | tuple[str, ...],
+    vocabulary: Vocabulary,
+    **options: Unpack[CompileOptions],
+) -> Grammar[str]: ...
+@overload
+def compile(  # noqa: A001
+    spec: Mapping[str, Any] | bool | Json, vocabulary: Vocabulary, **options: Unpack[CompileOptions]
+) -> Grammar: ...
+@overload
+def compile(spec: TypeForm[T], vocabulary: Vocabulary, **options: Unpack[CompileOptions]) -> Grammar[T]: ...  # noqa: A001
+@overload
+def compile(spec: Any, vocabulary: Vocabulary, **options: Unpack[CompileOptions]) -> Grammar: ...  # noqa: A001
 def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; options are keywords
     spec: Any,
     vocabulary: Vocabulary = None,  # type: ignore[assignment] # left out it is an error that says what to give

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
+
+from typing_extensions import TypeVar
 
 from schemagen.arguments import check_text
 from schemagen.engine.options import Options
@@ -21,6 +23,7 @@ from schemagen.grammar.pipeline import (
 )
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
+from schemagen.notebook import html_table
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 
@@ -39,12 +42,15 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 
+T = TypeVar("T", default=Any)
 Picture = Literal["automaton", "pushdown", "rules", "index", "mask"]
 
 
 @without_property_locks
-class Grammar:
+class Grammar(Generic[T]):
     """A compiled constraint over a vocabulary: immutable, without any per-sequence state, shared between threads.
+
+    For a type checker the grammar of ``Person`` is a ``Grammar[Person]``; without brackets it is a ``Grammar[Any]``.
 
     Attributes:
         vocabulary: The vocabulary it is a mask over.
@@ -230,7 +236,7 @@ class Grammar:
 
         return draw_index(engine, max_states=max_states, max_tokens=max_tokens)
 
-    def validate(self, text: str) -> Any:
+    def validate(self, text: str) -> T:
         """Return the value that a complete text denotes: an instance of the type, parsed JSON, or the text itself.
 
         Raises:
@@ -240,13 +246,13 @@ class Grammar:
         """
         check_text("validate", text)
         if self._target is not None:
-            return validated(self._target, text)
+            return cast("T", validated(self._target, text))
         if self.schema is None:
-            return self.spec.value_of(text) if isinstance(self.spec, Choice | ContextFree) else text
+            return cast("T", self.spec.value_of(text) if isinstance(self.spec, Choice | ContextFree) else text)
         value = parsed(text)
         if not self._is_exact:
             _check_afterwards(self.schema, value, text, self._arguments["resources"])
-        return value
+        return cast("T", value)
 
     def spans(self, text: str) -> list[Span]:
         """Return which part of a complete text is what: of each rule, hole or named group where it begins and ends.
@@ -415,6 +421,13 @@ class Grammar:
     def __repr__(self) -> str:
         """Show what was compiled and by which engine."""
         return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
+
+    def _repr_html_(self) -> str:
+        """Show the spec, the size of the vocabulary and the counts of the report as a table in a notebook."""
+        counts = ((status, count) for status, count in self.report.counts.items())
+        least = self.min_new_tokens
+        shown = [("spec", f"{self.spec!r:.200}"), ("vocabulary", self.vocabulary.size), *counts]
+        return html_table([*shown, ("min_new_tokens", "not known" if least is None else least)])
 
 
 def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     #: A text, or a chat.
     Prompt: TypeAlias = str | Sequence[Message]
     #: Specs whose values are of type T; other type expressions are a `TypeForm[T]`.
-    TypedSpec: TypeAlias = type[T] | Choice[T] | TypeAdapter[T] | ContextFree[T]
+    TypedSpec: TypeAlias = type[T] | Choice[T] | TypeAdapter[T] | ContextFree[T] | Grammar[T]
     #: Specs whose values are texts; in a batch a list is no choice.
     PatternSpec: TypeAlias = Regex | re.Pattern[str]
     TextSpec: TypeAlias = PatternSpec | list[str] | tuple[str, ...]
     #: Specs whose values no type checker knows.
-    OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar | Json
+    OtherSpec: TypeAlias = Mapping[str, Any] | bool | Json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_folder, kind_of
 from schemagen.errors import OptionTypeError
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from typing_extensions import Unpack
+    from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.grammar.compiler import LayoutOptions
     from schemagen.grammar.grammar import Grammar
-    from schemagen.lm.front_doors import Prompt
+    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.scoring import Score
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
     from schemagen.prompts.renderings import ShowSchema
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers.formats import TextFormat
+
+T = TypeVar("T")
 
 
 @without_property_locks
@@ -124,6 +127,16 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
 
         return Vocabulary.for_model(self.tokenizer, self.model, cache=self.cache)
 
+    @overload
+    def compile(self, spec: TypedSpec[T], **options: Unpack[LayoutOptions]) -> Grammar[T]: ...
+    @overload
+    def compile(self, spec: TextSpec, **options: Unpack[LayoutOptions]) -> Grammar[str]: ...
+    @overload
+    def compile(self, spec: OtherSpec, **options: Unpack[LayoutOptions]) -> Grammar: ...
+    @overload
+    def compile(self, spec: TypeForm[T], **options: Unpack[LayoutOptions]) -> Grammar[T]: ...
+    @overload
+    def compile(self, spec: Any, **options: Unpack[LayoutOptions]) -> Grammar: ...
     def compile(
         self,
         spec: Any,

@@ -53,6 +53,8 @@ class Rows:
         value: The column of the values. They are structs, lists, numbers, ... as pydantic writes them in JSON; JSON texts where
             Arrow has no type for them (recursive types, unions, dictionaries), and of all types with ``as_text``.
         error: The column of the errors: code and fact; null where there is a value.
+        finish_reason: A column for `Generation.finish_reason`, "complete" or "budget"; null where there is an error. None: no
+            such column.
         as_text: Whether values are JSON texts whatever their type is.
         device_map: As for `schemagen.load`.
         dtype: As for `schemagen.load`.
@@ -84,6 +86,7 @@ class Rows:
         template: str | None = None,
         value: str = "value",
         error: str = "error",
+        finish_reason: str | None = None,
         as_text: bool = False,
         device_map: Any = "auto",
         dtype: Any = "auto",
@@ -97,6 +100,7 @@ class Rows:
         self._prompt = prompt
         self._template = template
         self._columns = (value, error)
+        self._reason = finish_reason
         self._as_text = as_text
         self._load = {"device_map": device_map, "dtype": dtype, **(load or {})}
         self._options = {name: options[name] for name in sorted(options)}
@@ -113,7 +117,7 @@ class Rows:
             SchemaError: The spec cannot be compiled for this model.
         """
         table = Table(batch)
-        values, errors = self._answers(self._prompts(table))
+        values, errors, reasons = self._answers(self._prompts(table))
         column = self._type()
         if column is None:
             values = [None if errors[at] else json_text(found) for at, found in enumerate(values)]
@@ -122,7 +126,11 @@ class Rows:
         for at, why in refused.items():
             values[at], errors[at] = None, _said(unwritable(at, why).error)
         value, error = self._columns
-        return table.with_columns({value: (values, array), error: (errors, arrow().array(errors, arrow().string()))})
+        texts = {error: errors}
+        if self._reason is not None:
+            texts[self._reason] = [None if errors[at] else reason for at, reason in enumerate(reasons)]
+        columns = {name: (found, arrow().array(found, arrow().string())) for name, found in texts.items()}
+        return table.with_columns({value: (values, array), **columns})
 
     def load(self) -> LanguageModel:
         """Return the model: the one that this process has loaded for these arguments, else a new one.
@@ -163,9 +171,11 @@ class Rows:
     @property
     def spark_columns(self) -> str:
         """The columns of values and errors in the notation of schemas of Spark."""
-        value, error = self._columns
+        value, *texts = self._names()
         column = self._type()
-        return f"`{value}` {'STRING' if column is None else spark_type(column)}, `{error}` STRING"
+        return f"`{value}` {'STRING' if column is None else spark_type(column)}, " + ", ".join(
+            f"`{name}` STRING" for name in texts
+        )
 
     def features(self, features: Any) -> Any:
         """Return features of `datasets` with the columns of values and errors: for ``map(rows, features=...)``.
@@ -174,11 +184,15 @@ class Rows:
         """
         from datasets import Features  # pyright: ignore[reportMissingImports]
 
-        value, error = self._columns
+        value, *texts = self._names()
         column = self._type()
         text = arrow().string()
-        schema = arrow().schema([(value, text if column is None else column), (error, text)])
+        schema = arrow().schema([(value, text if column is None else column), *((name, text) for name in texts)])
         return Features({**features, **Features.from_arrow_schema(schema)})
+
+    def _names(self) -> list[str]:
+        """Return the columns that are added: of values, of errors and, if it was asked for, of reasons."""
+        return [*self._columns] if self._reason is None else [*self._columns, self._reason]
 
     def _prompts(self, table: Table) -> list[Any]:
         """Return the prompt of each row; None for a row without one."""
@@ -189,21 +203,23 @@ class Rows:
         rows = zip(*columns, strict=True)
         return [self._template.format_map(dict(zip(names, cells, strict=True))) for cells in rows]
 
-    def _answers(self, prompts: list[Any]) -> tuple[list[Any], list[str | None]]:
-        """Return the values as JSON has them, and the errors."""
+    def _answers(self, prompts: list[Any]) -> tuple[list[Any], list[str | None], list[str | None]]:
+        """Return the values as JSON has them, the errors, and why each text is over."""
         found = iter(self._generated([prompt for prompt in prompts if prompt is not None]))
         outcomes = [Row(at, None).failure() if prompt is None else next(found) for at, prompt in enumerate(prompts)]
         values: list[Any] = [None] * len(outcomes)
         errors: list[str | None] = [None] * len(outcomes)
+        reasons: list[str | None] = [None] * len(outcomes)
         for at, outcome in enumerate(outcomes):
             if isinstance(outcome, Failure):
                 errors[at] = _said(outcome.error)
                 continue
+            reasons[at] = outcome.finish_reason
             try:
                 values[at] = _jsonable(outcome.value)
             except Exception as error:  # noqa: BLE001 - serializers are code of the user
                 errors[at] = f"row-failed: {type(error).__name__}: {error}"
-        return values, errors
+        return values, errors, reasons
 
     def _generated(self, prompts: list[Any]) -> list[Generation[Any] | Failure]:
         if not prompts:
@@ -224,7 +240,7 @@ class Rows:
 
     def _digest(self) -> str:
         said: list[Any] = [fingerprint(self._spec), model_name(self._model), self._prompt, self._template]
-        said += [*self._columns, self._as_text, self._load, self._options]
+        said += [*self._names(), self._as_text, self._load, self._options]
         return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Literal
+
+from schemagen.notebook import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +67,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the entries as a table in a notebook."""
-        rows = (("status", "at", "keyword", "note"), *((e.status, e.pointer or "/", e.keyword, e.note) for e in self))
-        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        entries = ((e.status, e.pointer or "/", e.keyword, e.note) for e in self)
+        return html_table([("status", "at", "keyword", "note"), *entries])
 
     def __str__(self) -> str:
         """Render one line per entry."""

@@ -159,6 +159,18 @@ def raising(_value):
     raise KeyError("bug")
 
 
+def test_a_column_tells_which_values_the_budget_closed():
+    """It is there if it was asked for, empty where there is no value, and known to Spark."""
+    made = Rows(list[int], prompt="text", finish_reason="reason", max_new_tokens=4)
+    found = made({"text": ["Ada", None]})
+    assert list(found) == ["text", "value", "error", "reason"]
+    assert found["reason"][0] in {"complete", "budget"}
+    assert found["reason"][1] is None
+    assert made.spark_columns.endswith("`error` STRING, `reason` STRING")
+    closed = Rows(schemagen.Regex("[a-z]{30,}"), prompt="text", finish_reason="reason", max_new_tokens=30)
+    assert closed({"text": ["Ada"]})["reason"] == ["budget"]
+
+
 def test_templates_read_several_columns(rows):
     """A template takes columns by their names; seeds belong to prompts, not to places in a batch."""
     made = Rows(schemagen.Regex("[a-z]{8}"), template="{a} is {b[0]}", seed=3, temperature=2.0)
@@ -184,6 +196,7 @@ def test_fingerprints_tell_functions_apart():
     made = [
         Rows(int), Rows(float), Rows(int, model="x"), Rows(int, prompt="p"), Rows(int, max_new_tokens=3),
         Rows(int, load={"a": 1}), Rows(int, as_text=True), Rows(int, value="v"), Rows(int, template="{a}"),
+        Rows(int, finish_reason="r"),
     ]  # fmt: skip
     assert len({rows.fingerprint for rows in made}) == len(made)
     assert Rows(int, seed=1, retries=2).fingerprint == Rows(int, retries=2, seed=1).fingerprint

@@ -131,6 +131,20 @@ def special_forms(lm: schemagen.LanguageModel) -> None:
     assert_type(lm("", Annotated[int, Field(ge=1)]), int)
 
 
+def grammars(lm: schemagen.LanguageModel, vocabulary: schemagen.Vocabulary) -> None:
+    grammar = schemagen.compile(Person, vocabulary, whitespace="compact")
+    assert_type(grammar, schemagen.Grammar[Person])
+    assert_type(grammar.validate("{}"), Person)
+    assert_type(lm("", grammar), Person)
+    assert_type(lm("", lm.compile(Person)), Person)
+    assert_type(lm("", lm.compile(list[Person], whitespace="spaced")), list[Person])
+    assert_type(lm("", lm.compile(Optional[int])), Optional[int])
+    assert_type(lm("", lm.compile(schemagen.Choice(Mood))), Mood)
+    assert_type(lm("", lm.compile(["a", "b"])), str)
+    assert_type(lm.compile({"type": "string"}), schemagen.Grammar[Any])
+    assert_type(schemagen.compile(Union[int, str], vocabulary).validate("1"), Union[int, str])
+
+
 def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None:
     assert_type(lm("", schemagen.Regex("[0-9]+")), str)
     assert_type(lm("", schemagen.GBNF("root ::= [0-9]+")), str)

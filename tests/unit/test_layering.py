@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 LAYERS = (
     "errors",
     "installing",
+    "notebook",
     "events",
     "generation",
     "arguments",
@@ -56,6 +57,7 @@ RANK[""] = RANK["cli"]
 THIRD_PARTIES = {
     "errors": set(),
     "installing": set(),
+    "notebook": set(),
     "events": set(),
     "generation": set(),
     "options": set(),
