@@ -19,6 +19,7 @@ import random
 import statistics
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -198,7 +199,8 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         found[case] = measure_random(vocabulary, case, options.texts, options.seed)
         print(f"{case}: {found[case]}", flush=True)
-    harness.write_result(options.out, "budgets", {"window": options.window, "seed": options.seed}, {"cases": found})
+    settings = {"window": options.window, "seed": options.seed, "tokenizer": Path(options.tokenizer).name}
+    harness.write_result(options.out, "budgets", settings, {"cases": found})
     return 0
 
 

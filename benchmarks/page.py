@@ -167,6 +167,14 @@ def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def _budgets(result: Result) -> str:
+    """Return the times of masks in random texts within a budget, beside those without one."""
+    cases = {case: found for case, found in result["results"]["cases"].items() if "masks" in found}
+    rows = [(case, found["masks"], *(f"{us:,.0f}" for us in found["us"].values())) for case, found in cases.items()]
+    times = next(iter(cases.values()))["us"]
+    return table(("case", "masks", *(f"{name}, µs" for name in times)), rows)
+
+
 #: The heads of what `_decoding` returns.
 DECODING = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms")
 
@@ -244,6 +252,7 @@ _BODIES = {
     "device_overhead": _device_overhead,
     "batch": _batch,
     "vocabulary": _vocabulary,
+    "budgets": _budgets,
     "memory": _memory,
     "stress": _stress,
 }
