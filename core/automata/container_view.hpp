@@ -15,6 +15,8 @@ struct Trie;
 struct LocalKey {
     bool usable = false;  // otherwise the future depends on the text, and nothing may be remembered
     uint64_t a = 0, b = 0, c = 0;
+    std::vector<uint64_t> words;  // of machines that have no containers: the identity; `a` is its hash
+    size_t memory_bytes() const { return words.capacity() * sizeof(uint64_t); }
     bool operator==(const LocalKey&) const = default;
 };
 

@@ -14,16 +14,13 @@ class FlatView final : public ContainerView, public StringView {
 public:
     explicit FlatView(Automaton& automaton) : automaton_(automaton) {}
 
-    // Up to three words as they are; of longer keys three hashes, which are taken for the key.
+    // The whole identity is the key: two identities with the same hash are not the same configuration.
     LocalKey local_key(const Configuration& config, uint32_t) const override {
-        std::vector<uint64_t> key;
-        if (!automaton_.identity(config, true, key)) return {};
-        if (key.size() <= 3) {
-            key.resize(3, 0);
-            return {true, key[0], key[1], key[2]};
-        }
-        LocalKey out{true, mix(1, key.size()), mix(2, key.size()), mix(3, key.size())};
-        for (uint64_t word : key) out.a = mix(out.a, word), out.b = mix(out.b, word), out.c = mix(out.c, word);
+        LocalKey out;
+        out.usable = automaton_.identity(config, true, out.words);
+        if (!out.usable) out.words.clear();
+        out.a = out.words.size();
+        for (uint64_t word : out.words) out.a = mix(out.a, word);
         return out;
     }
     void settle(Configuration&, Arena&) override {}

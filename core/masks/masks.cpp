@@ -154,8 +154,8 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
     for (Exits& exits : made->exits)
         std::sort(exits.pairs.begin(), exits.pairs.end(), [](auto a, auto b) { return a.second < b.second; });
     if (key.usable) {
-        bytes_ += made->words.size() * 4 + 128;
-        tails_.emplace(key, made);
+        bytes_ += made->words.size() * 4 + 128 + key.memory_bytes();
+        tails_.emplace(std::move(key), made);
     }
     return made;
 }
@@ -353,14 +353,14 @@ std::shared_ptr<Masks::LocalMask> Masks::local(const Configuration& config, Aren
     size_t bytes =
         sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
     for (const Exits& exits : made->exits) bytes += exits.pairs.capacity() * 8 + 64;
-    bytes += (made->unclear.capacity() + made->tokens.capacity() - made->tokens.size()) * 4;
+    bytes += (made->unclear.capacity() + made->tokens.capacity() - made->tokens.size()) * 4 + key.memory_bytes();
     if (bytes_ + bytes > kMostBytes) {
         masks_.clear();
         tails_.clear();
         bytes_ = sets_.size() * (sets_[0].size() * 4 + 64);
     }
     bytes_ += bytes;
-    masks_.emplace(key, made);
+    masks_.emplace(std::move(key), made);
     return made;
 }
 

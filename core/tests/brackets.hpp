@@ -10,7 +10,7 @@
 namespace schemagen {
 
 // `hash` is the stack, one bit for each open bracket, `count` how many there are, `state` whether one was opened.
-class Brackets final : public Automaton {
+class Brackets : public Automaton {
 public:
     static constexpr uint32_t kMostOpen = 60;
 

@@ -1,6 +1,7 @@
 // What any machine gets: masks, forced bytes, budgets, token tables; all compared with trying every token.
 #include <random>
 
+#include "masks/flat_view.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/token_table.hpp"
 #include "tests/brackets.hpp"
@@ -13,6 +14,15 @@ namespace {
 const std::vector<std::string_view> kTokens = {"(",  ")",   "[",    "]",    "()", "([",   ")]",
                                                "])", "[]]", "((((", "))))", "x",  "()()", ""};
 constexpr uint32_t kEos = 13;
+
+// A machine whose identity is as many words as were read, each of them 0.
+class Counter final : public Brackets {
+public:
+    bool identity(const Configuration& config, bool, std::vector<uint64_t>& key) override {
+        key.assign(config.count, 0);
+        return true;
+    }
+};
 
 std::shared_ptr<Constraint> brackets() {
     auto tables = std::make_shared<const VocabularyTables>(kTokens, std::vector<uint32_t>{kEos});
@@ -47,6 +57,24 @@ uint32_t drawn(uint32_t words, std::mt19937& random) {
 }
 
 }  // namespace
+
+TEST(keys_of_masks_are_identities_of_any_length) {
+    Counter machine;
+    FlatView view(machine);
+    Configuration config;
+    std::vector<LocalKey> keys;
+    for (uint32_t count = 0; count < 20; ++count) {
+        config.count = count;
+        keys.push_back(view.local_key(config, 1));
+        CHECK(keys.back().usable && keys.back() == view.local_key(config, 1));
+    }
+    for (size_t first = 0; first < keys.size(); ++first)
+        for (size_t second = 0; second < first; ++second) CHECK(keys[first] != keys[second]);
+    // Equal hashes are not enough.
+    LocalKey other = keys[5];
+    other.words[4] = 1;
+    CHECK(other.a == keys[5].a && other != keys[5]);
+}
 
 TEST(masks_of_any_machine_equal_brute_force) {
     auto constraint = brackets();
