@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 from zlib import crc32
 
+import hypothesis
 import pytest
 
 from schemagen.vocabulary import Vocabulary
@@ -13,6 +14,10 @@ from tests import corpora
 # Each process that shares the cores with others has one thread; two would wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A test passes on a busy machine too: no example and no drawing of examples has a time limit.
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("untimed")
 
 ROOT = Path(__file__).parents[1]
 BUNDLED = ROOT / "schemagen" / "lm" / "bundled"

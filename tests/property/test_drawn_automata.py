@@ -52,7 +52,7 @@ def accepts(drawing: Drawing, text: str) -> bool:
     return any(name in ends and position == len(text) for name, position in reached)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(pattern=PATTERNS, texts=st.lists(TEXTS, min_size=5, max_size=5), data=st.data())
 def test_a_drawing_reads_what_the_engine_reads(pattern: str, texts: list[str], data: st.DataObject) -> None:
     """Any text, and one of the language, is accepted by all three or by none.
@@ -80,7 +80,7 @@ def test_a_long_text_is_abbreviated_and_read_in_full():
         assert accepts(grammar.draw(), "€€😀😀😀😀")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pattern=PATTERNS)
 def test_every_edge_of_an_index_is_a_token_that_is_allowed(pattern: str) -> None:
     """The tokens on the edges are those of Algorithm 4, each at the state that it leaves."""

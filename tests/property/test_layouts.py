@@ -276,7 +276,6 @@ ANY_LAYOUT = st.builds(Layout, indent=SPACE | st.integers(0, 4) | st.none(), sep
 @settings(
     max_examples=120,
     derandomize=True,
-    deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -52,7 +52,7 @@ def near(bounds: NumberBounds, nudge: Decimal) -> list[Decimal]:
     return [end + step for end in ends for step in (-nudge, Decimal(0), nudge)]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(bounds=BOUNDS, value=decimals(5), nudge=decimals(6))
 def test_bounds_agree_with_exact_arithmetic(bounds: NumberBounds, value: Decimal, nudge: Decimal) -> None:
     """A plain text matches iff its value satisfies the bounds, also at and beside the ends."""
@@ -67,7 +67,7 @@ def test_bounds_agree_with_exact_arithmetic(bounds: NumberBounds, value: Decimal
         assert (matched == possible == expected) or len(candidate.as_tuple().digits) > 15
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(bounds=BOUNDS, divisor=DIVISORS, count=st.integers(-400, 400), zeros=st.integers(0, 3))
 def test_multiples_agree_with_exact_arithmetic(bounds: NumberBounds, divisor: str, count: int, zeros: int) -> None:
     """Multiples match within the bounds, their neighbours do not, however many zeros follow."""
@@ -81,7 +81,7 @@ def test_multiples_agree_with_exact_arithmetic(bounds: NumberBounds, divisor: st
         assert matches(regex, text) == satisfies(limited, Fraction(value))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(value=st.floats(allow_nan=False, allow_infinity=False), bounds=BOUNDS)
 def test_canonical_floats_that_match_satisfy(value: float, bounds: NumberBounds) -> None:
     """Texts as json.dumps writes them, exponents included, match only if the value satisfies; supersets miss none."""
@@ -111,7 +111,7 @@ def plain(value: float, places: int) -> str:
     return text if len(text.partition(".")[2]) <= places else "0"
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(value=FLOATS)
 def test_every_float_written_without_an_exponent_matches(value: float) -> None:
     """What json.dumps, pydantic and JavaScript write without an exponent is within the caps on digits."""
@@ -129,7 +129,7 @@ TEXTS = st.from_regex(
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(text=TEXTS, bounds=BOUNDS, offset=st.sampled_from([-1, 0, 1]))
 def test_validators_agree_with_every_match(text: str, bounds: NumberBounds, offset: int) -> None:
     """Validators (jsonschema, pydantic), which compare what json.loads makes of a text, accept every text that matches."""
@@ -148,7 +148,7 @@ def test_validators_agree_with_every_match(text: str, bounds: NumberBounds, offs
     assert pydantic.TypeAdapter(target).validate_json(text) == float(text)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(value=st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), exponent=st.integers(-30, 30))
 def test_values_match_their_own_spellings(value: float, exponent: int) -> None:
     """The expression of a value matches what json.dumps writes, and a shifted exponent form."""

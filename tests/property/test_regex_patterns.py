@@ -57,7 +57,7 @@ PATTERNS = st.recursive(_ATOMS, _compound, max_leaves=6)
 TEXTS = st.lists(st.text("ab-\n", max_size=6), min_size=8, max_size=8)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(PATTERNS, TEXTS, st.booleans())
 def test_language_is_that_of_re(pattern: str, texts: list[str], search: bool) -> None:
     """A random pattern, look-arounds and all, matches what `re` matches; so does the text printed from it."""
@@ -74,7 +74,7 @@ def test_language_is_that_of_re(pattern: str, texts: list[str], search: bool) ->
         assert bool(printed.fullmatch(text)) == expected, (pattern, text, printed.pattern)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.text("ab()[]{}?*+|^$\\<=!-:,1Pdx.", max_size=12))
 def test_any_text_parses_or_raises_a_pattern_error(pattern: str) -> None:
     """No text makes the parsers fail in another way, however it is broken."""

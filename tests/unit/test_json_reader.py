@@ -50,7 +50,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(VALUES, st.booleans(), st.sampled_from([None, 0, 2]), st.sets(st.integers(1, 300), max_size=40))
 def test_events_are_those_of_the_value(value, ascii_only, indent, cuts):
     """For any value, layout, escapes and cuts: fields start before they grow, and complete with their value, in order."""
