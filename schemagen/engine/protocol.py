@@ -129,7 +129,7 @@ class Constraint(Engine, Protocol):
 
     @property
     def min_new_tokens(self) -> int | None:
-        """How many tokens the shortest text takes, without EOS; None: not known."""
+        """The number of tokens of the shortest text, without EOS; None if it is not known."""
         ...
 
     @property
@@ -144,7 +144,7 @@ class Constraint(Engine, Protocol):
 
     @property
     def forces_text(self) -> bool:
-        """Whether text without a choice is written in tokens that nobody asks the model about, as of a template."""
+        """Whether text without a choice is written without asking the model for its tokens, as in a template."""
         ...
 
     @property
@@ -154,5 +154,5 @@ class Constraint(Engine, Protocol):
 
     @property
     def token_table(self) -> Any:
-        """The table over tokens for devices; None: there is none."""
+        """The table over tokens for devices; None if there is none."""
         ...

@@ -44,7 +44,7 @@ class Assembly:
             spec: As for `schemagen.compile`.
 
         Raises:
-            SchemagenError: As `schemagen.compile` does for what is no spec, and for a grammar that cannot be read.
+            SchemagenError: As `schemagen.compile` raises for a value that is not a spec, and for a grammar that cannot be read.
         """
         from schemagen.grammar.compiler import understood
 

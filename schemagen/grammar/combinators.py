@@ -96,7 +96,7 @@ class Repetition(_Combination):
 
     Attributes:
         low: How many at least.
-        high: How many at most; None: no bound.
+        high: The most; None if there is no bound.
     """
 
     low: int = 0
@@ -145,7 +145,7 @@ def repeat(part: Any, low: int = 0, high: int | None = None) -> Repetition:
     Args:
         part: A spec as for `schemagen.compile`.
         low: How many at least.
-        high: How many at most; None: no bound.
+        high: The most; None if there is no bound.
 
     Raises:
         OptionError: The bounds are no counts, or the wrong way round; or the part is a compiled grammar.
@@ -191,7 +191,7 @@ def compiled(parts: tuple[Any, ...], combination: Any) -> Grammar:
 
 
 def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return parts that nobody can change."""
+    """Return immutable parts."""
     for part in parts:
         if hasattr(part, "matcher") and hasattr(part, "min_new_tokens"):
             raise OptionTypeError(

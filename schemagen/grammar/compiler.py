@@ -233,11 +233,10 @@ def _compile_without_collector(
 ) -> Grammar:
     """Compile with the garbage collector turned off.
 
-    What is made on the way has no cycles and is gone in the end, but a collector that looks in between counts it as old and
-    soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The switch is
-    one for all threads: of several compilations the first to end turns it on again, so that it is never off for long; a thread
-    that turns it in this short time, too, may find it turned back. Without the interpreter's lock there is nothing to gain:
-    that collector has no old objects, and looks only when there are a quarter more of them.
+    Compiling allocates many short-lived, acyclic objects. A collection in the middle promotes them, and can trigger a full
+    one, 0.1 s with transformers loaded, at one in some 500 schemas. The switch is global: of several compilations side by
+    side the first to end turns collection on again, so it is never off for long. A thread that turns it off itself in this
+    short time may find it on again. An interpreter without the global lock has no generations, and nothing to gain.
 
     Raises:
         LimitError: The schema is nested deeper than Python calls may be.
@@ -330,7 +329,7 @@ def check_layout(property_order: Any, whitespace: Any) -> None:
 
 
 def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
-    """Refuse what is no argument of `compile`."""
+    """Refuse values that `compile` does not take."""
     if engine not in _ENGINES:
         raise mistyped("engine", engine, _ENGINES)
     check_flag("strict", strict)
@@ -387,7 +386,7 @@ class FrozenSpec(NamedTuple):
 
     Attributes:
         value: The thing itself, to be read while the call lasts.
-        key: What it is remembered by; None if it is not.
+        key: The key under which it is cached; None if it is not.
         marshalled: What `marshal` makes of it, if it is a dict.
     """
 

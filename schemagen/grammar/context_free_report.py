@@ -44,7 +44,7 @@ def report_of_rules(spec: ContextFree[Any], engine: Engine) -> Report:
 
     Args:
         spec: The grammar.
-        engine: What it was compiled to.
+        engine: The compiled engine.
 
     Cost: that of reading the grammar, and a search for an ambiguous text, about 0.1 s.
     """
@@ -70,7 +70,7 @@ class _RulesReport:
 
     Args:
         spec: The grammar.
-        engine: What it was compiled to.
+        engine: The compiled engine.
     """
 
     def __init__(self, spec: ContextFree[Any], engine: Engine) -> None:
@@ -82,7 +82,7 @@ class _RulesReport:
         self._is_regular = isinstance(body, Text) or body == EMPTY_TEXT
 
     def entries(self) -> Iterator[Entry]:
-        """Yield what is known, the size first."""
+        """Yield the facts, the size first."""
         yield Entry("", getattr(self._spec, "format", type(self._spec).__name__.lower()), "enforced")
         for at, what in self._spec.checked():
             yield Entry(at, what, "checked_after", "by pydantic, on the finished value")

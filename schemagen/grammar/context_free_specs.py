@@ -95,7 +95,7 @@ class GrammarText(ContextFree[str]):
     instruction = "Answer only with a text that this grammar derives:"
 
     def __post_init__(self) -> None:
-        """Refuse what is no text at once."""
+        """Refuse a value that is not text at once."""
         if not isinstance(self.text, str):
             raise OptionTypeError(
                 f"the text of a {type(self).__name__} is {kind_of(self.text)}",
@@ -132,7 +132,7 @@ class GBNF(GrammarText):
     start: str = "root"
 
     def __post_init__(self) -> None:
-        """Refuse what is no text at once."""
+        """Refuse a value that is not text at once."""
         super().__post_init__()
         _check_start(self.start)
 
@@ -161,7 +161,7 @@ class EBNF(GrammarText):
     start: str = "root"
 
     def __post_init__(self) -> None:
-        """Refuse what is no text, and unknown dialects, at once."""
+        """Refuse a value that is not text, and unknown dialects, at once."""
         super().__post_init__()
         if self.dialect not in _DIALECTS:
             choices = ", ".join(map(repr, _DIALECTS))

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JsonSchema:
-    """A JSON Schema that nobody can change, and how its texts are written, where that is not left to the compilation.
+    """An immutable JSON Schema, and how its texts are written, unless the compilation decides that.
 
     Attributes:
         text: The schema, written as JSON.
-        whitespace: As for `schemagen.compile`; None: what the compilation says.
+        whitespace: As for `schemagen.compile`; None if the compilation decides.
         property_order: The same.
         max_gap: Of whitespace "any": most characters in one place; None: what it is elsewhere.
-        around: Of whitespace "any": whether it stands before and behind the whole text, too.
-        place: A JSON pointer to the schema in what it is from, for errors.
+        around: Of whitespace "any": whether it may also be before and after the whole text.
+        place: A JSON pointer to the schema in its document, for errors.
     """
 
     text: str
@@ -51,7 +51,7 @@ class JsonSchema:
         return self.text
 
     def written(self, options: Options) -> Options:
-        """Return the options of a compilation with what is said here of the texts."""
+        """Return the options of a compilation, overridden by this schema's own."""
         return options._replace(
             whitespace=options.whitespace if self.whitespace is None else self.whitespace,
             property_order=options.property_order if self.property_order is None else self.property_order,

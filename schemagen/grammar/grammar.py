@@ -90,7 +90,7 @@ class Grammar(Generic[T]):
 
     @cached_property
     def spec(self) -> Any:
-        """What was compiled; a copy of it, if it was a JSON Schema."""
+        """The spec that was compiled; a copy of it if it is a JSON Schema."""
         return self._frozen.copy()
 
     @property
@@ -148,7 +148,7 @@ class Grammar(Generic[T]):
 
     @property
     def forces_text(self) -> bool:
-        """Whether text without a choice is written in tokens that nobody asks the model about, as of a template."""
+        """Whether text without a choice is written without asking the model for its tokens, as in a template."""
         return isinstance(self.spec, ContextFree) and self.spec.forces_text
 
     @property
@@ -158,7 +158,7 @@ class Grammar(Generic[T]):
 
     @property
     def reads_ahead(self) -> bool:
-        """Whether its matchers can tell what comes next: those of the compiled core can."""
+        """Whether its matchers can tell the next bytes in advance: those of the compiled core can."""
         return bool(getattr(self._implementation, "reads_ahead", self.is_native))
 
     @property
@@ -413,13 +413,13 @@ class Grammar(Generic[T]):
             ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as what it was made of: it is compiled again where it is unpickled."""
+        """Pickle the spec and the options: the grammar is compiled again where it is unpickled."""
         from schemagen.grammar.compiler import recompile
 
         return (recompile, (self.spec, self.vocabulary, self._arguments))
 
     def __repr__(self) -> str:
-        """Show what was compiled and by which engine."""
+        """Show the spec and the engine."""
         return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
 
     def _repr_html_(self) -> str:

@@ -43,7 +43,7 @@ class Json:
     Types that allow any value (``Any``, ``dict``, ``list``, pydantic's ``JsonValue``) are the same without a bound.
 
     Args:
-        max_depth: How many arrays and objects may be inside of one another; None: any number, 0: only scalars.
+        max_depth: How many arrays and objects may be inside of one another. None sets no bound, 0 allows only scalars.
         unique_keys: Whether no object has a key twice. False: as RFC 8259 has it, where the last one counts; with a bound that
             is a finite automaton, of which there are pictures and a regular expression.
 
@@ -55,7 +55,7 @@ class Json:
     unique_keys: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no depth."""
+        """Refuse a value that is not a depth."""
         check_flag("unique_keys", self.unique_keys)
         if self.max_depth is not None:
             check_count("max_depth", self.max_depth, least=0, most=200 if self.unique_keys else MAX_DEPTH)

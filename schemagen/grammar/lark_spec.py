@@ -76,7 +76,7 @@ class Lark(GrammarText):
         start: The rule whose texts are meant.
         parser: "earley" or "lalr".
         lexer: The lexer, by its name.
-        bind: Names and what is bound to them.
+        bind: The specs by the names that they are bound to.
         dialect: "lark", "llguidance" or "xgrammar".
         keywords: "reserved" or None.
         imports: "files" or "library".
@@ -243,7 +243,7 @@ class Lark(GrammarText):
         return self._source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: parsers are made again."""
+        """Return the state to pickle: parsers are made again."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_given", "_reader")}
 
     def __repr__(self) -> str:
@@ -342,7 +342,7 @@ def _bindings(bind: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def _definition(name: str, spec: Any) -> str:
-    """Return a line by which lark reads a terminal as what is bound to it.
+    """Return a line by which lark reads a terminal as the spec bound to it.
 
     Raises:
         UnsupportedGrammarError: It cannot be written as a pattern of lark.

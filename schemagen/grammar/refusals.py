@@ -1,4 +1,4 @@
-"""The one error for a text that was refused when it was complete: `ValidationFailed`, whoever refused it."""
+"""The one error for a text that was refused when it was complete: `ValidationFailed`, whichever check refused it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def refused_by_type(text: str, error: ValidationError, json_text: str | None = N
     """Return the error of a text that pydantic refuses; a validator of the type did, or the text is none of the grammar.
 
     Args:
-        text: What was written.
+        text: The generated text.
         error: Of pydantic.
         json_text: What pydantic was given, if the text is no JSON.
     """

@@ -23,7 +23,7 @@ def check_size(schema: Any) -> None:
     """Refuse a schema that is too large to be written out.
 
     Args:
-        schema: A dict; nobody changes it in the meantime.
+        schema: A dict that is not changed in the meantime.
 
     Raises:
         LimitError: It is.

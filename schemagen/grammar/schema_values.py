@@ -1,4 +1,4 @@
-"""What is a dict, and was hardly meant as a JSON Schema: Python types for values, or names that no schema has.
+"""Recognise dicts that were hardly meant as JSON Schemas: with Python types as values, or with names that no schema has.
 
 JSON Schema ignores keywords that it does not know, so that ``{"name": str, "age": int}`` would allow anything.
 """
@@ -15,7 +15,7 @@ from schemagen.errors import InvalidSchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-#: What JSON Schema calls them.
+#: Python's types by their names in JSON Schema.
 _NAMES = {
     str: "string",
     int: "integer",
@@ -29,7 +29,7 @@ _NAMES = {
 _COMMON = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "properties", "enum", "const"})
 _MOST_FIELDS = 4
 
-#: The place around, and the step from there; None: the root.
+#: The enclosing place, and the step from there; None for the root.
 _Place: TypeAlias = "tuple[_Place, Any] | None"
 
 
@@ -134,7 +134,7 @@ def _listed(names: Mapping[Any, Any]) -> str:
 
 
 def frames_inside() -> int:
-    """Return the stack level of whoever called the package, seen from the function that asks."""
+    """Return the stack level of the code that called the package, seen from the function that asks."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001 - `warnings` has no such option before Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "schemagen":
         level, frame = level + 1, frame.f_back

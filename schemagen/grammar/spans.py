@@ -29,7 +29,7 @@ def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
     """Return the named parts of a complete text, outer ones first.
 
     Args:
-        spec: What was compiled.
+        spec: The spec that was compiled.
         text: One of its texts.
         arguments: Of the compilation.
 
@@ -83,7 +83,7 @@ def _groups(pattern: str, text: str) -> list[Span] | None:
 
 
 def _without_made(spans: list[Span]) -> list[Span]:
-    """Return spans but for those of rules that nobody wrote."""
+    """Return the spans without those of generated rules."""
     found: list[Span] = []
     skipped: list[int] = []  # depths of the made rules that stand around
     for span in spans:

@@ -1,4 +1,4 @@
-"""What people write for a spec, and what it means: conversions of specs from elsewhere, and errors for what is none."""
+"""Read the specs that users write: convert those of other libraries, and explain values that are not specs."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class Regex:
     dialect: PatternDialect = "python"
 
     def __post_init__(self) -> None:
-        """Refuse what is no text, and unknown dialects, at once."""
+        """Refuse a value that is not text, and unknown dialects, at once."""
         if not isinstance(self.pattern, str):
             raise OptionError(
                 f"the pattern of a Regex is {kind_of(self.pattern)}",

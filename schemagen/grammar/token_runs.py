@@ -57,7 +57,7 @@ def counting_engine(
     Args:
         grammar: Its rules, without lexer.
         vocabulary: Of the model, with marks for the tokens that the grammar names.
-        compiled: Compiles the rules of what stands between two runs.
+        compiled: Compiles the rules of the text between two runs.
         check_time: Raises when the time is over.
 
     Raises:
@@ -123,7 +123,7 @@ class _Stretches:
             raise _unsupported("a lexer in a grammar that counts tokens", "write it in GBNF or EBNF, which have none")
 
     def within(self, entry: int) -> ast.Regex | None:
-        """Return the texts that a run may be; None: that is told by its tokens."""
+        """Return the texts that a run may be; None if its tokens decide."""
         run = self.runs.get(entry)
         return None if run is None else run.within
 
@@ -147,7 +147,7 @@ class _Stretches:
         return at in items.accepting if leaving is None else leaving in _targets(items.edges[at])
 
     def _texts_behind(self, at: int) -> set[int]:
-        """Return the positions of texts directly behind one."""
+        """Return the positions of the texts directly after one."""
         return {to for to in _targets(self._items.edges[at]) if to not in self.runs}
 
     def _rules(self, entry: int, between: set[int], last: set[int]) -> ContextFreeGrammar:
@@ -164,7 +164,7 @@ class _Stretches:
 
 
 def _closure(starts: Iterable[int], behind: Callable[[int], set[int]]) -> set[int]:
-    """Return what lies behind some positions, however far."""
+    """Return every position that can be reached from some positions."""
     found: set[int] = set()
     waiting = [*starts]
     while waiting:

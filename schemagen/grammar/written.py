@@ -41,7 +41,7 @@ class Written(ContextFree[T_co]):
     """Values of a type in another format than JSON.
 
     Args:
-        type: A type, or a JSON Schema that nobody can change.
+        type: A type, or an immutable JSON Schema.
 
     Attributes:
         format: The format.
@@ -156,7 +156,7 @@ class Written(ContextFree[T_co]):
         return Normaliser(self.schema if schema is None else schema, dialect=dialect), style, self.name
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: what was made of the type is made again."""
+        """Return the state to pickle: everything derived from the type is derived again."""
         return {"type": self.type}
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ class SubSequence:
     Attributes:
         states: The states on the way.
         popped: The stack values that have to be there, the top one first.
-        pushed: What is on the stack in their place, the top one last.
+        pushed: The values on the stack in their place, the top one last.
     """
 
     states: tuple[State, ...]
@@ -65,7 +65,7 @@ class StackTrie:
     """Tokens by the stack values that they need, top first.
 
     Attributes:
-        children: The trie behind a stack value.
+        children: The trie after a stack value.
         tokens: The tokens that need no more values than those so far.
     """
 
@@ -73,7 +73,7 @@ class StackTrie:
     tokens: set[int] = field(default_factory=set)
 
     def add(self, popped: Iterable[State], token_id: int) -> None:
-        """Put a token behind the values that it needs."""
+        """Put a token after the values that it needs."""
         node = self
         for value in popped:
             node = node.children[value]

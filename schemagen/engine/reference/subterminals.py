@@ -139,7 +139,7 @@ class SubterminalTree:
     """Sequences of subterminals by their prefixes: T_q of Algorithm 2.
 
     Attributes:
-        children: The tree behind each subterminal.
+        children: The tree after each subterminal.
         tokens: The tokens whose sequence ends here.
     """
 
@@ -200,7 +200,7 @@ class Domino:
         return Checker(self, lookahead)
 
     def behind(self, frame: Frame | None, terminal: Symbol | None) -> Frame | None:
-        """Return the frame behind a terminal; None if the parser does not expect it."""
+        """Return the frame after a terminal; None if the parser does not expect it."""
         if frame is None or terminal is None or terminal in self._ignored:
             return frame
         return self.parser.advance([(frame, terminal)])
@@ -211,7 +211,7 @@ class Domino:
         Args:
             frame: The one in front of the terminal that is open.
             behind: The one behind that terminal.
-            part: What is read.
+            part: The subterminal that is read.
         """
         if part.kind in ("end", "continuation"):
             return frame, behind
