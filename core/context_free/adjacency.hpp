@@ -1,12 +1,12 @@
 // Which lexemes may stand next to each other.
 //
-// Where a lexeme takes the longest match, or is chosen among several, its end says something about the text behind it
-// (lexer.hpp). A lexeme can always be left for another one if, however far it is read, there is an end behind which the
-// other one may begin, and never if it has no such end. Most pairs are told by the bytes that they are made of, the
-// others by a walk through the states of the first; what is not told is said to be so sometimes.
+// Where a lexeme takes the longest match, or is chosen among several, its end restricts the text after it (lexer.hpp).
+// A lexeme can *always* be left for another one if, however far it is read, there is an end after which the other may
+// begin, and *never* if it has no such end. The bytes of the two decide most pairs, a walk through the states of the
+// first one decides the others; an undecided pair counts as *sometimes*.
 //
-// What matters of the one behind is the set of the bytes that it begins with, its `beginning`, of which there are few.
-// A walk answers for 64 of them at once: a bit for each.
+// Only the set of bytes that the second lexeme begins with matters: its `beginning`. There are few of them, and one
+// walk answers for 64 at once, a bit for each.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -38,9 +38,9 @@ public:
     When before(LexemeId lexeme, const ByteSet& first);
     // Whether no end of it says anything: so all may follow always.
     bool is_free(LexemeId lexeme);
-    // When the text may end behind it.
+    // When the text may end after it.
     When last(LexemeId lexeme);
-    // Lexemes that begin with the same bytes have the same number, and stand behind the same ones.
+    // Lexemes that begin with the same bytes share a number, and may follow the same lexemes.
     uint32_t beginning(LexemeId lexeme);
     // Lexemes with the same number are followed by the same lexemes, and may be last alike.
     uint32_t ending(LexemeId lexeme);
@@ -64,7 +64,7 @@ private:
         size_t told = 0;               // beginnings of which `followed` tells
         std::vector<Answer> followed;  // [beginning / 64]
     };
-    // The bytes behind which a promise is kept for good, and those that do not break it.
+    // The bytes after which a promise is kept for good, and those that do not break it.
     struct Keeping {
         ByteSet free, unbroken;
         std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of so many beginnings

@@ -106,7 +106,7 @@ void EmbeddingAutomaton::go_on(const GuestStrand& strand, Step& step) {
     step.guests.push_back(next);
 }
 
-// What may follow a guest that ends before the byte.
+// The strands and gaps after a guest that ends before the byte.
 void EmbeddingAutomaton::leave(const GuestStrand& strand, Step& step) {
     Lexer& lexer = host_->lexer();
     if (!has_ended(strand)) return;
@@ -193,7 +193,7 @@ std::vector<LexemeGap> EmbeddingAutomaton::gaps(const Configuration& config) {
     return out;
 }
 
-// What is wrong within guests that have to go on, then what may stand there otherwise.
+// The fault within guests that have to go on, then the other continuations that are allowed here.
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
     Expectations expected = host_->expectations();

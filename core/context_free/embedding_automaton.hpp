@@ -1,8 +1,8 @@
 // A context-free grammar with guests in it (guests.hpp): a text is read by the strands of the grammar, and by guests.
 //
 // A configuration is the place of the strands that read lexemes, and a list of the guests that are being read, each
-// with where the parser is behind it and with its own configuration. The list is a frame: immutable, in the arena of
-// the text. Where a lexeme or a guest ends, both may follow: lexemes by the lexer, guests by their first byte.
+// with the state of the parser after it and its own configuration. The list is a frame: immutable, in the arena of the
+// text. After the end of a lexeme or a guest both may follow: lexemes by the lexer, guests by their first byte.
 #pragma once
 #include <memory>
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace schemagen {
 
-// A guest that is being read; kGap: one that was read, and nothing behind it.
+// A guest that is being read; with kGap, one that has just ended.
 struct GuestStrand {
     static constexpr uint32_t kGap = UINT32_MAX;
     ParserState behind;  // of the parser, once the guest is read

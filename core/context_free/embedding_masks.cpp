@@ -12,7 +12,7 @@ namespace schemagen {
 
 namespace {
 
-// What is made in the arena meanwhile is given back.
+// Releases everything allocated in the arena during its lifetime.
 class Scratch {
 public:
     explicit Scratch(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
@@ -65,7 +65,7 @@ void EmbeddingMasks::add_place(PlaceId place, Words& words, Arena& arena) {
     places_.emplace(place, kept_.kept(own)).first->second.add_to(words.data(), words.size());
 }
 
-// The tokens that begin behind a guest.
+// The tokens that begin after a guest.
 void EmbeddingMasks::add_behind(ParserState behind, Words& words, Arena& arena) {
     const auto known = behind_.find(behind);
     if (known != behind_.end()) return known->second.add_to(words.data(), words.size());

@@ -1,8 +1,8 @@
 // Masks of a context-free grammar with guests in it.
 //
-// The tokens that stay within the lexemes of the grammar, or within one guest, are the masks of these. What is left are
-// tokens in which a guest begins, or ends before their last byte: they have one of the few bytes with which it begins
-// or ends, and are read one by one along a trie of their own.
+// Tokens that stay within the lexemes of the grammar, or within one guest, come from the masks of these. In the other
+// tokens a guest begins, or ends before their last byte: they contain one of the few bytes with which it begins or
+// ends, and are read one by one along a trie of their own.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -31,7 +31,7 @@ void Expectations::note(Names& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The width of the line behind a line break; null: the terminal is none, or means nothing between brackets.
+// The width of the line after a line break. Null if the terminal is not a line break, or means nothing in brackets.
 const uint32_t* Expectations::width_of(SymbolId terminal) const {
     if (!indentation_) return nullptr;
     for (const auto& [newline, width] : indentation_->newlines)
@@ -39,7 +39,7 @@ const uint32_t* Expectations::width_of(SymbolId terminal) const {
     return nullptr;
 }
 
-// ---- what was read ------------------------------------------------------------------------------------------------
+// ---- the text so far ----------------------------------------------------------------------------------------------
 
 std::vector<LexemeGap> Expectations::gaps(PlaceId place) {
     if (place == kStartPlace) return {{parser_.start(), kNoPromise}};
@@ -84,13 +84,13 @@ size_t Expectations::begin_of(const Strand& strand, size_t end) {
     return begin;
 }
 
-// ---- what is expected ---------------------------------------------------------------------------------------------
+// ---- the expectations ---------------------------------------------------------------------------------------------
 
 void Expectations::note_rules(ParserState state, SymbolId terminal) {
     for (SymbolId rule : parser_.open_rules(state, terminal)) note(rules_, grammar_.name(rule));
 }
 
-// Whether anything may stand behind a line break: where a block has to begin, only lines further right have something.
+// Whether any text can follow a line break. Where a block has to begin, only a line further right leads on.
 bool Expectations::leads_on(ParserState state, LexemeId lexeme) {
     const ParserState behind = strands_.behind(state, lexeme);
     return behind && (!sets_[parser_.viable(behind)].empty() || parser_.accepting(behind));
@@ -139,7 +139,7 @@ void Expectations::expect(const std::vector<LexemeGap>& gaps, uint8_t byte) {
 
 // ---- the sentence -------------------------------------------------------------------------------------------------
 
-// Widths that follow each other up to the greatest one have no end: what is beyond is refused as too much.
+// Consecutive widths up to the greatest one have no upper limit: anything wider is refused as too much.
 std::string Expectations::lines() const {
     std::vector<uint32_t> widths(widths_);
     std::sort(widths.begin(), widths.end());

@@ -1,8 +1,8 @@
-// What is expected at a place of a text, in words: the answer of `Matcher.explain` for context-free grammars.
+// The expected continuations at a place of a text, in words: the answer of `Matcher.explain` for context-free grammars.
 //
-// Named are the terminals of which a text goes on, with what is read of them, those that may begin, what is embedded,
-// the widths of lines, and the rules that are open, innermost first. A strand does not say where its lexeme began. So
-// the text is read again, and every lexeme that could have begun is followed to where the strand is.
+// Lists the unfinished terminals with their text so far, the terminals that may begin, embedded grammars, the widths of
+// lines, and the open rules, innermost first. A strand does not say where its lexeme began. So the text is read again,
+// and every lexeme that could have begun is followed to the place of the strand.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace schemagen {
 
-// Where a lexeme may begin, and what was promised of what stands there.
+// Where a lexeme may begin, and the promises about the text there.
 struct LexemeGap {
     ParserState at;
     Promise promise;
@@ -35,7 +35,7 @@ public:
     std::vector<LexemeGap> gaps(PlaceId place);
     // Follows the text: once for each byte, in their order, with where a lexeme may begin in front of it.
     void read(const std::vector<LexemeGap>& gaps, uint8_t byte);
-    // What is expected behind the text: by the strands of a place, where a lexeme may begin, and as something else.
+    // The expectations after the text: by the strands of a place, where a lexeme may begin, and as something else.
     void expect(PlaceId place, std::string_view text);
     void expect(const std::vector<LexemeGap>& gaps, uint8_t byte);
     void expect_more(SymbolId terminal, std::string_view so_far) {

@@ -49,7 +49,7 @@ FrameParser::FrameParser(const ContextFreeGrammar& grammar, LexemeSets& sets, Al
     start_ = intern_state({{frame, kinds_[frames_[frame].kind].initial}}, grammar_.nullable(grammar_.start()));
 }
 
-// ---- what is kept once --------------------------------------------------------------------------------------------
+// ---- interned values ----------------------------------------------------------------------------------------------
 
 uint32_t FrameParser::kind_of(const std::vector<SymbolId>& called) {
     const size_t known = kind_keys_.size();
@@ -323,7 +323,7 @@ private:
         }
         active.emplace_back(frame, initial);
     }
-    // Where nothing is left behind the call, it returns to where its caller returns to.
+    // A call with nothing left after it returns to where its caller returns to.
     void add_return(std::set<Return>& returns, SymbolId rule, FrameId frame, ItemId item, std::vector<SymbolId>& seen) {
         if (!grammar_.ends(item)) {
             returns.insert({rule, frame, item});
@@ -410,7 +410,7 @@ uint32_t FrameParser::behind(FrameId frame, SymbolId rule) {
     return behind(frame)[static_cast<size_t>(at)];
 }
 
-// Fewest bytes behind each rule of a frame, to the end of the text: shortest paths, within the frame and below it.
+// The fewest bytes after each rule of a frame, to the end of the text: shortest paths, within the frame and below it.
 const std::vector<uint32_t>& FrameParser::behind(FrameId frame) {
     if (!frames_[frame].min_bytes_behind.empty()) return frames_[frame].min_bytes_behind;
     const Kind& kind = kinds_[frames_[frame].kind];

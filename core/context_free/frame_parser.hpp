@@ -2,7 +2,7 @@
 //
 // An Earley set (Earley 1970) is a list of items with the position where each began. Here the items that began at one
 // position are a `vector`, and the position is a `frame`: which rules were called there, and where each call returns to
-// (a rule, the frame that called it, the item behind it): return addresses, as in the pushdown automata of Koo et al.
+// (a rule, the frame that called it, the item after it): return addresses, as in the pushdown automata of Koo et al.
 // 2024, section 3.1. Frames are values: calls with equal returns are one frame wherever they are made, so ambiguity
 // never multiplies them, and a state is a list of (frame, vector). It reads every context-free grammar: recursion on
 // any side, rules that may be empty, ambiguous ones.
@@ -58,7 +58,7 @@ private:
         std::vector<SymbolId> rules;  // sorted
         VectorId initial;
         std::vector<std::pair<SymbolId, ItemId>>
-            inner;          // sorted: a rule called where the frame begins, the item behind
+            inner;          // sorted: a rule called where the frame begins, the item after it
         Items after_inner;  // sorted: what such calls may return to
     };
     struct Return {
@@ -113,7 +113,7 @@ private:
     InternedLists states_;           // [state]: accepting, then frame and vector by falling level
     PairMap shifts_;                 // (state, terminal) -> state
     PairMap unions_;
-    std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown as long as nobody asked
+    std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown until computed
     std::vector<uint32_t> min_bytes_;        // [state], likewise
     std::unordered_map<ParserState, std::vector<Distance>> distances_;
     Continuations continuations_{*this};

@@ -56,7 +56,7 @@ public:
         else if (may)
             add(*group.tokens);
     }
-    // The tokens of a node behind a lexeme. What is open there is so here.
+    // The tokens of a node after a lexeme. Tokens open at that node are open here.
     void add(LexemeId lexeme, TailTree::NodeId node) {
         const TokenSet* leaf = nullptr;
         uint32_t below = kNoTokens;
@@ -73,7 +73,7 @@ public:
         else
             add(*masks_.plans_[last_ = below].decided);
     }
-    // Keeps what was made, for all stacks with the same entries on top.
+    // Stores the plan for all stacks with the same entries on top.
     uint32_t finish(StateMemo& ids, uint32_t question) {
         const uint32_t id = number();
         ids.insert(question, state_, lowest_, id);
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    // Many nodes have nothing but another one behind a lexeme: where this is decided, the plan is that one's.
+    // Many nodes lead only to one other node, after a lexeme. If this one is decided, the plan is that of the other.
     uint32_t number() {
         if (plan_.is_decided() && taken_.empty()) return kNoTokens;
         if (plan_.is_decided() && taken_.size() == 1 && taken_[0] == masks_.plans_[last_].decided) return last_;
@@ -204,7 +204,7 @@ void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::N
     }
 }
 
-// false: there are too many states and nodes.
+// Returns false if there are too many states and nodes.
 bool LexemeMasks::walk_tails(ParserState state, TailTree::NodeId node, Parts& parts) {
     if (seen_.find(state, node) != PairMap::kNone) return true;
     if (seen_.size() == kMostWalked) return false;

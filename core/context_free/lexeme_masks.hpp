@@ -1,12 +1,12 @@
-// Masks of a context-free grammar: what a token does to the lexer is worked out once for each lexeme, what that means
-// for the parser once for each class of tails.
+// Masks of a context-free grammar: the effect of a token on the lexer is computed once for each lexeme, the effect on
+// the parser once for each class of tails.
 //
-// A token read within a lexeme either stays in it, or ends it and goes on with a tail, or what it begins is no part of
-// the lexeme at all and the next one begins with the token. So the mask of a strand is
+// A token read within a lexeme stays in it, or ends it and goes on with a tail, or ends it before its first byte, so
+// that the next lexeme begins with the token. So the mask of a strand is
 //
-//     the tokens that stay                                       by what is left of the lexeme alone (lexeme_scans.hpp)
-//   | those whose tail may follow behind the lexeme              by class of tails (tail_tree.hpp)
-//   | the mask of the parser behind the lexeme, at the start     if the lexeme may end here, and as far as it promised
+//     the tokens that stay                                       by the rest of the lexeme alone (lexeme_scans.hpp)
+//   | those whose tail may follow the lexeme                     by class of tails (tail_tree.hpp)
+//   | the mask of the parser after the lexeme, at the start      if the lexeme may end here, and as far as it promised
 //
 // and the mask of a place that of its strands. All of it is exact; where a strand has a promise left, or the grammar is
 // not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
@@ -50,10 +50,10 @@ private:
     };
     const LexerMask& lexer_mask(LexerState lexer);
     // The tokens of a strand, or of a node of tails, for all stacks that begin alike: those that are decided by the few
-    // entries on top, and what has to be asked of each stack.
+    // entries on top, and those that each stack has to be asked about.
     struct Plan {
         const TokenSet* decided;
-        std::vector<std::pair<LexemeId, TailTree::NodeId>> open;  // the tokens of a node behind a lexeme
+        std::vector<std::pair<LexemeId, TailTree::NodeId>> open;  // the tokens of a node after a lexeme
         std::vector<TailTree::Group> asked;
         bool is_decided() const { return open.empty() && asked.empty(); }
     };

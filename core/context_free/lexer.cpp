@@ -109,7 +109,7 @@ LexerState Lexer::compute(LexerState state, uint8_t byte) {
 
 // ---- substrings ---------------------------------------------------------------------------------------------------
 
-// kNoLexeme: it is no substring, says something about what follows it, or there is no room for another table.
+// The start of its track. kNoLexeme if it is not a substring, restricts the text after it, or no table more fits.
 LexerState Lexer::state_on_track(const Component& component) {
     if (component.longer != kEmpty || grammar_.lexemes()[component.lexeme].marked) return kNoLexeme;
     const auto place = kernel_.substring_place(component.text);

@@ -1,17 +1,16 @@
-// What may be read of a lexeme, and what must not be read behind one.
+// The lexer: a lazy DFA whose states are sets of (lexeme, rest of its texts, rest of longer matches).
 //
-// A state is the list of the lexemes that may still be the one being read, each with what is left of its texts
-// (derivatives, regex/nodes.hpp) and of the texts that it must not go on as. States are made as they are met, with a
-// row of targets by byte. A lexeme ends only when a byte is read that begins the next one, or where the text ends; so
-// the places between lexemes cost nothing, and a deterministic lexer is in one state.
+// A state lists the lexemes that may be the current one, each with the rest of its texts (derivatives, regex/nodes.hpp)
+// and of the texts that it must not go on as. States are made as they are met, with a row of targets by byte. A lexeme
+// ends only when a byte is read that begins the next one, or where the text ends; so the places between lexemes cost
+// nothing, and a deterministic lexer is in one state.
 //
-// What a lexeme that has ended has said about the rest of the text is a `promise`: languages of which no text may be a
-// beginning of the rest, and languages that the rest must be of. Most promises are kept by the next byte, and are
-// nothing from there on.
+// The restrictions of an ended lexeme on the rest of the text are a `promise`: languages that the rest must not begin
+// with, and languages that it must be of. Most promises are kept by the next byte, and are empty from there on.
 //
 // A lexeme that is a substring of a long text is followed by tracks, as in lazy_dfa.hpp: its states are not made.
 //
-// The mark between a marked lexeme and what follows is U+10FFFF, which is no character. So that no text holds it,
+// The mark between a marked lexeme and the text after it is U+10FFFF, a noncharacter. To keep it out of all texts,
 // marked lexemes hold no character of its plane (U+100000 and above, for private use).
 #pragma once
 #include <array>
@@ -82,10 +81,10 @@ public:
     // The bytes that lower it.
     const ByteSet& nearer_bytes(const Component& component);
 
-    // Whether what may stand behind a lexeme can begin with a byte, wherever the parser is.
+    // Whether the text after a lexeme can begin with a byte, wherever the parser is.
     bool may_follow(LexemeId lexeme, uint8_t byte);
 
-    // What is left of a promise behind a byte; kBroken: the byte must not come.
+    // The rest of a promise after a byte. kBroken if the byte must not come.
     Promise keep(Promise promise, uint8_t byte);
     Promise both(Promise one, Promise other);
     // Whether the text may end with it.
@@ -106,7 +105,7 @@ private:
         LexemeId lexeme;
         const SubstringTable* table;
         uint32_t table_id;
-        NodeId rest;            // of the lexeme, behind the substring
+        NodeId rest;            // of the lexeme, after the substring
         LexerState base;        // at the start of the substring; the states of the table follow
         std::vector<End> ends;  // where the substring may end
         ByteSet leaving;        // that `rest` begins with
@@ -148,8 +147,8 @@ private:
     std::unordered_map<NodeId, ByteSet> nearer_;
     std::vector<LexerState> starts_;   // [set]
     std::deque<Track> tracks_;         // by their base
-    std::vector<Component> on_track_;  // what was asked for last
-    PairMap leaving_;  // (state on a track, byte) -> target, where what is behind the substring may begin
+    std::vector<Component> on_track_;  // the last question
+    PairMap leaving_;  // (state on a track, byte) -> target, where the text after the substring may begin
     // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1
     InternedLists promises_;
     std::vector<std::unique_ptr<std::array<Promise, 256>>> kept_;  // [promise]

@@ -1,8 +1,8 @@
 // Characters that a state of the lexer reads without a change.
 //
 // Most of a vocabulary is words, and most states of a lexeme that has begun take any of their letters: a name, a
-// string, a comment. What is below a node of the trie and made of such characters alone ends where it began, and need
-// not be walked. Characters are taken in slices (vocabulary.hpp), which tell of each node what is below it.
+// string, a comment. A subtree of the trie that is made of such characters alone ends where it began, and need not be
+// walked. Characters are grouped in slices (vocabulary.hpp), which tell the characters below each node.
 #pragma once
 #include <vector>
 
@@ -14,9 +14,9 @@ namespace schemagen {
 class LexerLoops {
 public:
     explicit LexerLoops(Lexer& lexer) : lexer_(lexer) {}
-    // The slices of which every character leads from a state back to it.
+    // The slices whose characters all lead from a state back to it.
     Slice::Set of(LexerState state) { return known(state, state_loops_, false); }
-    // Those of which none may come behind a lexeme that ends there, besides: no cut is left by them.
+    // Those of them whose characters, in addition, cannot follow a lexeme that ends there: they leave no cut.
     Slice::Set without_cuts(LexerState state) { return known(state, uncut_loops_, true); }
     size_t memory_bytes() const { return (state_loops_.capacity() + uncut_loops_.capacity()) * sizeof(Slice::Set); }
 

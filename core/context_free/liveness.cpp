@@ -13,7 +13,7 @@ namespace {
 unsigned lowest(Classes classes) { return static_cast<unsigned>(std::countr_zero(classes)); }
 }  // namespace
 
-// The classes behind an edge, where these may be read last before it; none behind a terminal that is pruned.
+// The classes after an edge, from the classes last read before it; empty after a terminal that is pruned.
 Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
                        const Ends& ends) const {
     Classes out = 0;
@@ -50,7 +50,7 @@ Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed) con
     return ends;
 }
 
-// What may be read last at each item, and which rules are called with another item behind them.
+// The classes last read at each item, and the rules that are called with another item after them.
 void Liveness::find_entered() {
     const Ends ever_ends = classes_.ever() == classes_.always() ? ends_ : find_ends(classes_.ever());
     entered_.assign(grammar_.item_count(), 0);
@@ -84,8 +84,8 @@ bool Liveness::is_known(const Ending& ending) {
     return false;
 }
 
-// Whether behind each terminal its rule has an end, the rule that called it has one behind that, and so on. A rule may
-// end with any of several classes, of which one that leads on is enough.
+// Whether after each terminal its rule can end, after that the rule that called it, and so on. A rule may end with any
+// of several classes, and one that leads on is enough.
 bool Liveness::all_end() {
     std::vector<Ending> todo{{grammar_.start(), at(ends_, grammar_.first_item(grammar_.start()), 0)}};
     for (ItemId item = 0; item < grammar_.item_count(); ++item)
@@ -110,7 +110,8 @@ bool Liveness::all_end() {
     return true;
 }
 
-// The terminals behind which a rule may have no end. false: there are none, or the parser could not tell what follows.
+// The terminals after which a rule may have no end. False if there are none, or the parser cannot tell the next
+// terminal.
 bool Liveness::find_pruned() {
     std::vector<SymbolId> stuck;
     for (ItemId item = 0; item < grammar_.item_count(); ++item)

@@ -1,18 +1,20 @@
-// Whether whatever has begun can be finished, wherever the parser is: told from the grammar alone, before any text.
+// Whether every text that has begun can be finished, wherever the parser is: decided from the grammar alone, in
+// advance.
 //
 // A parser has only states from which its grammar goes on. Lexers may lose texts all the same: with `start: A "a"`,
 // where A is the longest run of a's, there is no text at all. So rules are followed together with the class of the
-// terminal that was read last (neighbours.hpp): with which classes may a rule end, that goes on from an item behind a
-// certain one? (This is the intersection of a context-free grammar with a regular language, of the pairs that may be
-// neighbours: Bar-Hillel, Perles & Shamir 1961.) A grammar is lively if behind each terminal that can be read the rule
-// has an end, behind that the rule that called it, and so on to the end of the text. Nearly all grammars are; what is
-// not seen to be is searched text by text (strands.hpp).
+// terminal that was read last (neighbours.hpp): with which classes may a rule end that goes on from the item after a
+// given class? (This is the intersection of a context-free grammar with a regular language, of the pairs that may be
+// neighbours: Bar-Hillel, Perles & Shamir 1961.) A grammar is lively if after each terminal that can be read its rule
+// can end, after that the rule that called it, and so on to the end of the text. Nearly all grammars are; the others
+// are searched text by text (strands.hpp).
 //
 // In some grammars only a few terminals lead into dead ends: a comment reaches up to the end of the line, and within
 // brackets no line may end. The parser can prune these terminals: it reads them only where something can follow
 // (pruning_parser.hpp). Then the grammar is lively if every rule has an end that is reached without them.
 //
-// What can be read is told by the neighbours that ever are, ends by those that always are: both on the safe side.
+// Both errors are on the safe side: readable terminals come from the neighbours that ever are, ends from those that
+// always are.
 #pragma once
 #include <cstdint>
 #include <unordered_map>
@@ -59,8 +61,8 @@ private:
     std::vector<SymbolId> pruned_;
     Ends ends_;
     std::vector<Classes> entered_;                               // [item]: the classes that may be read last there
-    std::unordered_map<SymbolId, std::vector<ItemId>> returns_;  // [rule]: the items behind its calls
-    std::unordered_map<SymbolId, std::vector<Classes>> known_;   // [rule]: `is_known`, of which none holds another
+    std::unordered_map<SymbolId, std::vector<ItemId>> returns_;  // [rule]: the items after its calls
+    std::unordered_map<SymbolId, std::vector<Classes>> known_;   // [rule]: `is_known`, none a subset of another
 };
 
 }  // namespace schemagen

@@ -33,7 +33,7 @@ uint32_t NeighbourClasses::between_of(std::vector<LexemeId> ignored) {
     return at;
 }
 
-// A lexer for each state may read a terminal in ways of its own, and what is ignored before it.
+// The lexer of each state may read and ignore in its own ways.
 void NeighbourClasses::find_ways(const LrTables& tables) {
     ways_.resize(grammar_.terminal_count());
     for (size_t state = 0; state < tables.actions.size(); ++state) {
@@ -68,11 +68,11 @@ std::vector<LexemeId> NeighbourClasses::lexemes_of(SymbolId terminal) const {
     return out;
 }
 
-// When what `before` tells of may stand behind a lexeme, with something ignored between them or not.
+// When the lexemes of `before` may follow a lexeme, whether or not something ignored comes between them.
 template <class Before>
 When NeighbourClasses::behind(LexemeId lexeme, uint32_t between, const Before& before) {
     When best = before(lexeme);
-    bool leaves = false, arrives = false;  // through what is ignored, of which there may be several
+    bool leaves = false, arrives = false;  // through ignored lexemes, of which there may be several
     for (size_t k = 0; k < between_[between].size() && best != When::kAlways; ++k) {
         const LexemeId ignored = between_[between][k];
         const When first = adjacency_.followed(lexeme, ignored), second = before(ignored);
@@ -99,7 +99,7 @@ When NeighbourClasses::follows_way(LexemeId lexeme, const Way& way) {
     return best;
 }
 
-// When some way to read a terminal may stand behind a lexeme, wherever the parser is.
+// When some way to read a terminal may follow a lexeme, wherever the parser is.
 When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
     When least = When::kAlways, most = When::kNever;
     auto note = [&](When when) {
@@ -116,7 +116,7 @@ When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
     return least == most ? least : When::kSometimes;
 }
 
-// The same behind a terminal, whichever of its lexemes is read.
+// The same after a terminal, whichever of its lexemes is read.
 When NeighbourClasses::follows(const std::vector<LexemeId>& lexemes, SymbolId next) {
     When least = When::kAlways, most = When::kNever;
     for (LexemeId lexeme : lexemes) {
@@ -127,7 +127,7 @@ When NeighbourClasses::follows(const std::vector<LexemeId>& lexemes, SymbolId ne
     return lexemes.empty() || least == most ? least : When::kSometimes;
 }
 
-// Whether its ends say nothing of what stands behind it, so that all may, and the end of the text.
+// Whether its ends do not restrict the text after it: every terminal may follow, and the end of the text.
 bool NeighbourClasses::is_free(SymbolId terminal) {
     const std::vector<LexemeId> lexemes = lexemes_of(terminal);
     return is_read_everywhere_ &&
@@ -178,7 +178,7 @@ std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(cons
     return out;
 }
 
-// false: there are too many.
+// Returns false if there are too many.
 bool NeighbourClasses::find() {
     if (!knows_what_follows_ignored()) return false;
     const uint32_t terminals = grammar_.terminal_count();
@@ -226,7 +226,7 @@ bool NeighbourClasses::knows_what_follows(LexemeId lexeme) {
     return clear;
 }
 
-// What is ignored is read where something may follow it (pruning_parser.hpp): there it must then be so always.
+// An ignored lexeme is read where something may follow it (pruning_parser.hpp): there this must hold always.
 bool NeighbourClasses::knows_what_follows_ignored() {
     for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
         if (grammar_.is_ignored(ignored))

@@ -1,8 +1,8 @@
 // Which terminals may stand next to each other, and those that have the same neighbours as one class.
 //
-// Class 0 is the beginning of the text, behind which everything may stand. What is ignored is in no class: it may stand
+// Class 0 is the beginning of the text, which everything may follow. Ignored terminals are in no class: they may stand
 // between any two. A terminal is *always* followed by another if, whichever way it is read and however far it is read,
-// there is an end behind which the other may begin, and *ever* if some text of it has such an end.
+// there is an end after which the other may begin, and *ever* if some text of it has such an end.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -27,15 +27,15 @@ public:
     // may stand; else each of the states has its own.
     NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
                      const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency);
-    // false: there are too many, or it is not known what follows something ignored.
+    // Returns false if there are too many, or the neighbours of an ignored terminal are unknown.
     bool find();
     unsigned count() const { return count_; }
     uint32_t of(SymbolId terminal) const { return class_of_[terminal]; }
     const Follow& always() const { return always_; }
     const Follow& ever() const { return ever_; }
-    Set last() const { return last_; }  // those behind which the text may always end
-    // Whether what follows these terminals at once is clear, and is neither one of them nor ignored, so that a parser
-    // which has read one can tell whether it goes on. They are sorted.
+    Set last() const { return last_; }  // those after which the text may always end
+    // Whether the next terminal after these is clear, and is neither one of them nor ignored, so that a parser which
+    // has read one can tell whether it goes on. They are sorted.
     bool may_be_pruned(const std::vector<SymbolId>& terminals);
 
 private:
@@ -48,7 +48,7 @@ private:
     };
     // How a state's lexer reads a terminal that may stand there.
     struct Way {
-        uint32_t between;  // what it ignores, of `between_`
+        uint32_t between;  // its ignored lexemes, of `between_`
         std::vector<LexemeId> lexemes;
         auto operator<=>(const Way&) const = default;
     };

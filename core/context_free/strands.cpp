@@ -25,7 +25,7 @@ std::vector<Strand> Strands::operator[](PlaceId place) const {
     return out;
 }
 
-// What a strand may be behind a byte, whether or not it can be finished.
+// The strands after a byte, whether or not they can be finished.
 void Strands::follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out) {
     auto add = [&](ParserState parser, LexerState lexer, Promise promise) {
         if (lexer && promise != kBroken) out.push_back({parser, lexer, promise});
@@ -165,8 +165,8 @@ void Strands::add_nearer(ParserState parser, uint32_t least, ByteSet& out) {
         }
 }
 
-// Whether a byte keeps all that was promised, and goes on with the lexeme or is ignored behind it: so a strand can be
-// finished, wherever the parser is that reads all of its lexemes.
+// Whether a byte keeps every promise, and continues the lexeme or is ignored after it. Then a strand can be finished,
+// wherever the parser is that reads all of its lexemes.
 bool Strands::keeps_soon(LexerState lexer, Promise promise) {
     if (const uint32_t known = kept_soon_.find(lexer, promise); known != PairMap::kNone) return known != 0;
     std::vector<LexemeId> ignored;
@@ -222,9 +222,9 @@ std::optional<bool> Strands::known_to_finish(const Strand& strand) {
     return known != 0;
 }
 
-// Goes on where the end seems closest, up to a strand that can be finished; false: that led nowhere. Promises that last
-// up to the end of a text, as that there be no comment, mostly are in the way of nothing. All that was gone through can
-// be finished, too, so the next search ends where it meets this one.
+// Goes on where the end seems closest, up to a strand that can be finished. Returns false if there is none. Promises up
+// to the end of a text, such as that no comment follows, rarely get in the way. Every strand on the path can be
+// finished too, so the next search ends where it meets this one.
 bool Strands::follow_nearest(std::vector<Strand>& path) {
     for (uint32_t least = min_bytes(path.back());;) {
         if (ends_well(path.back())) return true;
@@ -243,8 +243,8 @@ bool Strands::follow_nearest(std::vector<Strand>& path) {
     }
 }
 
-// A search for a way to an end, or to where there always is one. What is closest to an end goes first: the distance
-// decides how soon a way is found, not whether there is one, so it is no look at the stack.
+// Searches for a way to an end, or to a place that always has one. The strand closest to an end goes first: the
+// distance affects only the order of the search, not its result, so it need not look at the stack.
 bool Strands::find_end(const Strand& strand) {
     std::set<std::pair<uint32_t, Strand>> todo{{0, strand}};
     std::set<Strand> seen{strand};

@@ -1,6 +1,6 @@
-// Texts of a context-free grammar, read byte by byte: where the parser is, what is read of a lexeme, and what the
-// lexeme before it has promised. A text may be read in several ways at once, each of which is a `Strand`; a set of them
-// is a `Place`, kept once and known by its number.
+// Texts of a context-free grammar, read byte by byte. A `Strand` is one way to read the text: the state of the parser,
+// the part of the lexeme so far, and the promise of the lexeme before it. A set of strands is a `Place`, interned and
+// known by its number.
 //
 // Invariants: every strand of a place can be finished; strands are sorted; no two differ in the parser's state alone if
 // the parser can unite them; place 0 is the dead one and place 1 the start, where no byte was read yet.
@@ -39,16 +39,16 @@ public:
     bool accepting(PlaceId place);
     ByteSet next_bytes(PlaceId place);
     uint32_t min_bytes(PlaceId place);
-    // A superset of the bytes behind which that is less.
+    // A superset of the bytes after which that is less.
     ByteSet nearer_bytes(PlaceId place);
-    // Behind a terminal, which may be one that is ignored; kNoParse: it cannot follow.
+    // The state after a terminal, which may be an ignored one. kNoParse if it cannot follow.
     ParserState behind(ParserState state, LexemeId lexeme) {
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
         return grammar_.is_ignored(terminal) ? state : parser_.shift(state, terminal);
     }
     // Whether the text can be finished, whatever the promise.
     bool can_finish(const Strand& strand);
-    // Whether what has no promise to keep always can (liveness.hpp).
+    // Whether a strand without promises can always be finished (liveness.hpp).
     bool is_lively() const { return is_lively_; }
     // Whether there is a text at all.
     bool has_texts() { return accepting(kStartPlace) || can_finish((*this)[kStartPlace].front()); }

@@ -115,7 +115,7 @@ public:
         : classes_(classes), lexer_(classes.lexer_), trie_(classes.tables_.all()), tails_(tails) {}
 
     void start(Promise promise) { levels_.push_back({classes_.start(), promise, 0, 0, 0, 0}); }
-    // Reads a byte that leads to a node; false: nothing can come of it. `length`: bytes of the token with it.
+    // Reads a byte that leads to a node. Returns false if nothing can follow. `length`: bytes of the token with it.
     bool read(uint8_t byte, uint32_t length) {
         const Level from = levels_.back();
         cuts_.resize(from.cuts_end);
@@ -247,7 +247,7 @@ bool TailClasses::may_end_in(ParserState state, LexemeSets::SetId viable, TailCl
     return last && strands_.can_finish({state, last, classes_[tail][1]});
 }
 
-// Whether it may follow behind one of its cuts.
+// Whether it may follow one of its cuts.
 bool TailClasses::goes_on(ParserState state, TailClass tail) {
     poll();
     const LexemeSets::SetId viable = parser_.viable(state);

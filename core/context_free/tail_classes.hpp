@@ -1,13 +1,13 @@
-// What the rest of a token is as terminals, once for all tokens and all states of the parser.
+// The terminals in the rest of a token, computed once for all tokens and all states of the parser.
 //
-// The rest of a token behind the end of a lexeme (a tail) is cut into lexemes in some ways, the last of which may stay
+// The rest of a token after the end of a lexeme (a tail) is cut into lexemes in some ways, the last of which may stay
 // unfinished. Tails that are cut into the same lexemes are of one class, and whether a tail may follow depends on its
 // class and on the parser alone: a class is a node of a small graph, whose edges are lexemes. These are the subterminal
 // trees of DOMINO (Beurer-Kellner et al. 2024, section 3.3) with equal subtrees made one, so that a parser walks each
 // of them once, however many tokens share it; and they hold every way to cut a tail, so that nothing is lost.
 //
-// Most tails end in the lexeme that they begin, and their class is known by the state of the lexer there: those are not
-// looked up one by one, but found by a walk over what is below a node of the vocabulary's trie.
+// Most tails end in the lexeme that they begin, and the state of the lexer there gives their class: those are not
+// looked up one by one, but found by a walk over the subtree of a node of the vocabulary's trie.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -25,7 +25,7 @@ namespace schemagen {
 using TailClass = uint32_t;
 constexpr TailClass kNoClass = 0;  // what nothing can be cut into
 
-// The end of a lexeme within a token: where it is, what it promised, and what is left of that.
+// The end of a lexeme within a token: its place, its promise, and the rest of that promise.
 struct Cut {
     LexemeId lexeme;
     uint32_t length;  // bytes of the token up to it
@@ -40,19 +40,19 @@ public:
                 const VocabularyTables& tables);
     // Of a tail that is not empty, which has to keep a promise. The text is kept by the caller.
     TailClass of(std::string_view tail, Promise promise);
-    // Adds those of the tokens that lead to a node or through it, behind a cut; `depth`: bytes to the node.
+    // Adds those of the tokens that lead to a node or through it, after a cut; `depth`: bytes to the node.
     void add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails);
     // Whether such a tail may follow a state of the parser.
     bool may_follow(ParserState state, TailClass tail);
     // Of a class: whether it has a promise; if not, the lexemes of which a part is read in the end, and pairs of a
-    // lexeme and the class of what is behind it.
+    // lexeme and the class after it.
     bool promises(TailClass tail) const { return classes_[tail][1] != kNoPromise; }
     LexemeSets::SetId begun(TailClass tail) const { return classes_[tail][0]; }
     InternedLists::List cuts(TailClass tail) const { return classes_[tail].subspan(2); }
-    // The most lexemes that end in it: more than in what is behind any of its cuts.
+    // The most lexemes that end in it: more than in the class after any of its cuts.
     uint32_t depth(TailClass tail) const { return depths_[tail]; }
     LexerLoops& loops() { return loops_; }
-    // What can be found again.
+    // Drops everything that can be computed again.
     void forget() {
         answers_.clear();
         below_.clear();
@@ -67,7 +67,7 @@ public:
 private:
     LexerState start();  // of any lexeme
     // In `classes_`: the lexemes of which a part is read in the end (a set, or a state of the lexer where something is
-    // promised), the promise, then pairs of a lexeme and the class of what is behind it.
+    // promised), the promise, then pairs of a lexeme and the class after it.
     TailClass cut(std::string_view tail, Promise promise);
     TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);
     TailClass ending_in(LexerState state);
@@ -91,7 +91,7 @@ private:
     // [what stays promised at the node, node]: of the tokens below it, if a lexeme ends right before it.
     std::unordered_map<uint64_t, Tails> below_;
     size_t below_bytes_ = 0;
-    StateMemo answers_;  // of a class: whether it may follow behind a cut
+    StateMemo answers_;  // of a class: whether it may follow a cut
 };
 
 }  // namespace schemagen

@@ -1,10 +1,10 @@
 // Tokens as the lexemes that they are cut into, for a parser to walk all of them together.
 //
-// A node has tokens by the class of what is left of them (tail_classes.hpp). Which of these the parser takes it says by
-// the lexemes that are viable to it: some are taken, as what is left begins one of them; some go on behind one of them,
-// at the node below; the rest is not. That is the same for all states with the same viable lexemes, and found out once.
-// So a mask costs some shifts of the parser, and not a look at each class. Equal nodes are one: a row of dashes can be
-// cut in ever so many ways, behind which the same is left.
+// A node has tokens by the class of their rest (tail_classes.hpp). The lexemes viable to the parser decide which of
+// them it takes: it takes a token whose rest begins one of them; a token may go on after one of them, at the node
+// below; the others are refused. That is the same for all states with the same viable lexemes, and computed once. So a
+// mask costs some shifts of the parser, and not a look at each class. Equal nodes are one: a row of dashes can be cut
+// in many ways that leave the same rest.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -37,7 +37,7 @@ public:
     TailTree(const TailClasses& classes, const LexemeSets& sets, const VocabularyTables& tables, TokenSets& tokens)
         : classes_(classes), sets_(sets), tables_(tables), tokens_(tokens), nodes_(1) {}
     NodeId add(const std::vector<Group>& groups);
-    // Falls from a node to those behind it.
+    // Falls from a node to the nodes after it.
     uint32_t depth(NodeId node) const { return nodes_[node].depth; }
     // Where these lexemes are viable.
     const Step& step(NodeId node, LexemeSets::SetId viable);

@@ -18,15 +18,15 @@ namespace schemagen {
 
 namespace {
 
-constexpr uint32_t kMostSteps = 50'000;         // of one search; a step takes about 1 us
-constexpr uint32_t kStepsPerByte = 16;          // besides, for each byte of the text so far: a long way is no wrong way
+constexpr uint32_t kMostSteps = 50'000;  // of one search; a step takes about 1 us
+constexpr uint32_t kStepsPerByte = 16;   // in addition, for each byte of the text so far: a long way is not wrong
 constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
 constexpr uint64_t kMostWork = 100'000;         // steps of all searches for one mask, besides that from where it stands
 constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
 constexpr uint32_t kWide = 512;                 // tokens to the end from which on each place is one of its own
-constexpr uint32_t kSlack = 64;  // tokens by which one token may raise what is needed, where that is not worked out
+constexpr uint32_t kSlack = 64;  // tokens by which one token may raise the need, where the exact need is not computed
 
 // Where much is left, hardly any two places are the same: what a search finds out of one helps no other. So the text is
 // written down, if it can be told.
@@ -75,7 +75,7 @@ uint32_t Completions::bound(const Configuration& config, uint32_t id) {
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
-// Behind a byte, unless that is more than one text may ask for: what is not read is no way to an end either.
+// The configuration after a byte. Fails if that is more than one text may ask for: an unread byte leads to no end.
 bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
     try {
         if (!automaton_.step(config, byte, arena)) return false;
@@ -89,8 +89,7 @@ bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
     }
 }
 
-// Bytes behind which the end may be no further than `limit` allows. Where the guide has to be right all the way, that
-// is told without reading them.
+// Bytes after which the end may be within `limit`. A guide that is right all the way tells them without a read.
 ByteSet Completions::bytes_to_try(const Configuration& config, uint32_t limit) {
     std::optional<ByteSet> bytes;
     if (automaton_.min_bytes(config) == limit) bytes = guide_.nearer_bytes(config);
@@ -100,12 +99,11 @@ ByteSet Completions::bytes_to_try(const Configuration& config, uint32_t limit) {
     return *bytes;
 }
 
-// Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest
-// text.
+// Depth first, bytes in order, no further than `limit` bytes: at the least limit this finds the first shortest text.
 Completions::Found Completions::search(const Configuration& start, uint32_t limit, Arena& arena) {
     overshoot_ = Automaton::kFar;
     levels_.clear();
-    uint32_t left = 0;  // bytes behind the configuration that the search ends at
+    uint32_t left = 0;  // bytes after the configuration that the search ends at
     auto enter = [&](const Configuration& config, uint32_t most, const Arena::Mark& mark) {
         uint32_t id = id_of(config), least = bound(config, id);
         if (least > most) {
@@ -159,10 +157,10 @@ void Completions::keep_path(uint32_t left) {
     }
 }
 
-// What is left to be tried by `greedy_search`. Every other turn takes what promises most; the turns between go around
-// the types, of which each has the configurations in one container, of one kind and as far from the end. So a plateau
-// of the guide that has thousands of configurations, such as the digits of a number that is of no use, does not hide
-// the few that lead out of it.
+// The configurations that `greedy_search` has still to try. Every other turn takes the most promising one; the turns
+// between go round the types: configurations in one container, of one kind, and equally far from the end. So a plateau
+// of the guide with thousands of configurations, such as the digits of a useless number, does not hide the few that
+// lead out of it.
 class Completions::Open {
 public:
     void push(uint32_t node, const Configuration& config, uint32_t bytes, uint32_t guide) {
@@ -258,14 +256,14 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
 // Note the way from the start to an end that was reached.
 void Completions::keep_way_to(const std::vector<Reached>& reached, uint32_t node) {
     levels_.clear();
-    uint32_t next = 0;  // any: nothing is read behind the end
+    uint32_t next = 0;  // any: no byte is read after the end
     for (; node != kNone; next = reached[node].byte + 1u, node = reached[node].from)
         levels_.push_back({reached[node].config, reached[node].id, 0, next, {}, {}});
     std::reverse(levels_.begin(), levels_.end());
     keep_path(0);
 }
 
-// Find a way to the end: `path_`, then what is known of the configuration it leads to.
+// Find a way to the end: `path_`, then the known rest of the configuration it leads to.
 bool Completions::complete(const Configuration& config, Arena& arena) {
     path_.clear();
     uint32_t id = id_of(config);
@@ -292,10 +290,10 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
     return found;
 }
 
-// The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted
-// its text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these
-// tokens. For the same reason what is known of a configuration goes before the way on which it was met. Unless the
-// `whole` text is wanted it ends at the first configuration of which the rest is noted, whose id is the last one then.
+// The text from here to the end, and the configurations on its way. A configuration whose tokens were counted keeps its
+// text, even if a shorter one is found later: counts of texts that lead to it include these tokens. For the same reason
+// the known rest of a configuration takes precedence over the way on which it was met. Unless the `whole` text is
+// wanted it ends at the first configuration with a known rest; the id of that one is then the last.
 bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids,
                          bool whole) {
     Configuration at = config;
@@ -414,7 +412,7 @@ uint32_t Completions::need_within(const Configuration& config, uint32_t budget, 
     return least + kSlack <= budget ? budget : kNever;
 }
 
-// Keep the tokens behind which the rest fits; returns whether it was found out which these are.
+// Keep the tokens after which the rest fits. Returns whether they could be determined.
 bool Completions::keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept) {
     uint32_t most = 0;
     const bool is_sure = each_need(
@@ -429,7 +427,7 @@ bool Completions::keep_fitting(const Configuration& config, uint32_t budget, Are
     return is_sure;
 }
 
-// The same of a mask, where what is needed is searched for whatever the budget: so more can be remembered.
+// The same of a mask, but with the exact need of each token, whatever the budget, so that the result can be cached.
 bool Completions::keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* mask,
                               uint32_t* kept) {
     uint32_t most = 0;
@@ -445,7 +443,7 @@ bool Completions::keep_needed(const Configuration& config, uint32_t budget, Aren
     return is_sure;
 }
 
-// Whether it took too long to find out what is needed behind each of its tokens.
+// Whether the search for the tokens needed after each of its tokens took too long.
 bool Completions::is_given_up(const Configuration& config) {
     const uint32_t id = id_of(config);
     return id != kNone && known_[id].exact && known_[id].max_tokens_needed == kUnknown;
@@ -463,9 +461,9 @@ void Completions::Tokens::add_to(uint32_t* allowed, size_t size) const {
     for (size_t w = 0; words && w < size; ++w) allowed[w] |= words[w];
 }
 
-// Every token that can be read with the tokens needed behind it, as `ask` tells them; with `among` only those of a mask
-// have to come. Those that stay inside a string are told by where they end. Returns false if that took too long: what
-// is needed behind some of them is not known.
+// Visit every readable token with the number of tokens needed after it, as computed by `ask`; with `among`, only the
+// tokens of that mask have to be visited. Tokens that stay inside a string are grouped by where they end. Returns false
+// if that took too long: for some tokens the number is then unknown.
 template <class Ask, class Visit>
 bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among,
                             const Ask& ask, const Visit& visit) {
@@ -504,7 +502,7 @@ bool Completions::each_class(uint32_t node, const Configuration& config, size_t 
         poll();
         visit(tokens, ask(next));
     }
-    std::vector<uint64_t> key, read;  // of the place behind the quote
+    std::vector<uint64_t> key, read;  // of the place after the quote
     for (const StringExit& exit : rest->exits) {
         auto comes = [&](const auto& pair) { return !among || has_bit(among, pair.second); };
         if (std::none_of(exit.tails.begin(), exit.tails.end(), comes)) continue;
@@ -527,7 +525,7 @@ bool Completions::each_class(uint32_t node, const Configuration& config, size_t 
     return true;
 }
 
-// The tokens that close a key: what it is matters to what may follow, so each is read.
+// The tokens that close a key. What may follow depends on the key, so each token is read.
 template <class Ask, class Visit>
 void Completions::each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
                                    const uint32_t* among, const Ask& ask, const Visit& visit) {
@@ -544,7 +542,7 @@ void Completions::each_key_closing(const StringExit& exit, const Configuration& 
     }
 }
 
-// Note of every tail what is needed behind it.
+// Store the number of tokens needed after each tail.
 template <class Ask>
 void Completions::read_tails(const Configuration& behind, Arena& arena, const Ask& ask) {
     tail_needs_.assign(tables_.tail_count(), kUnasked);
@@ -571,10 +569,10 @@ bool Completions::each_place(const Configuration& config, uint32_t budget, Arena
     return std::exchange(work_, kNoLimit) > 0;
 }
 
-// Of the tokens that any configuration like this one can take, the one behind which most is needed decides. Inside a
-// string that would mean to read nearly the whole vocabulary, so there it is not asked which places tokens lead to, but
-// which there are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may
-// be more than the most; `exact` looks at every token.
+// The greatest number of tokens needed after any token that a configuration like this one can take. Inside a string an
+// exact answer would read nearly the whole vocabulary. So the places inside the string are enumerated instead of the
+// tokens that lead to them: there are few, since most letters change nothing, and only the tokens that may leave the
+// string are read. The result is an upper bound; `exact` reads every token.
 uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& arena, bool exact) {
     const uint32_t id = id_of(config);
     if (id != kNone && known_[id].max_tokens_needed != kUnasked && (!exact || known_[id].exact))
@@ -656,7 +654,7 @@ uint32_t Completions::keep_to_text(const Configuration& config, uint32_t* words,
     return keep_text(config, words, arena);
 }
 
-// What is known of configurations may be forgotten between two questions, not within one.
+// The table of known configurations may be dropped between two questions, not within one.
 void Completions::make_room() {
     prepare();
     work_ = kNoLimit;  // a search may have ended with an exception
@@ -676,8 +674,7 @@ uint32_t Completions::least_bytes(const Configuration& config) {
     return automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
 }
 
-// Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that
-// open.
+// Whether a text can be finished within `budget` tokens. The exact number is computed only if the bounds leave it open.
 bool Completions::fits(const Configuration& config, uint32_t budget, Arena& arena) {
     if (most(config) <= budget) return true;
     if (automaton_.accepting(config)) return true;

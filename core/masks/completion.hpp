@@ -1,29 +1,28 @@
 // The shortest way to the end of a text, so that a budget of tokens is never overrun.
 //
-// From a configuration there is one text that is shortest in bytes and, among these, first in lexicographic order; what
-// follows a prefix of it is the same text for the configuration there. Its best tokenization has `tokens` tokens. If a
-// token is taken only where the number behind it fits what is left of the budget, the budget always suffices: at least
-// the first token of that tokenization can be taken, and behind it the number is smaller by one. (TruncProof, 2026,
-// keeps a budget by shortest completions of an LL(1) grammar; here any automaton will do.)
+// From a configuration one text is shortest in bytes and, among these, first in lexicographic order; after a prefix of
+// it, the rest is the same text for the configuration there. Its best tokenization has `tokens` tokens. If a token is
+// taken only where the number after it fits the rest of the budget, the budget always suffices: at least the first
+// token of that tokenization can be taken, and the number after it is smaller by one. (TruncProof, 2026, keeps a budget
+// by shortest completions of an LL(1) grammar; here any automaton will do.)
 //
-// The text is found by iterative deepening A* (Korf 1985) with `Automaton::min_bytes` as its guide, and a table of what
-// is known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end.
-// The search writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such
-// tokens has no guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be
-// longer than needed, but the guarantee holds. If that one is given up as well nothing is known: masks are those
-// without a budget, and who asks for the text is told so. What one text may not ask for (Allowance) is no way to an
-// end.
+// The text is found by iterative deepening A* (Korf 1985), with `Automaton::min_bytes` as its guide and a table of the
+// known configurations. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
+// writes only bytes that are tokens, so its text can always be tokenized; a vocabulary without such tokens has no
+// guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be longer than
+// needed, but the guarantee holds. If that one is given up as well, masks are those without a budget, and a request for
+// the text is refused. A configuration that exceeds the allowance of one text (Allowance) leads to no end.
 //
-// Tokens are not asked one by one. Those that stay inside a string or an extra key are told by the state they lead to,
-// which is remembered for all grammars (StringMasks::rest); those that close a string by the tail behind the quote.
-// Each class is asked once. Of a text whose tokens were counted each place notes the next one, so a search ends where
-// it meets such a text, and no token count is made twice.
+// Tokens are asked in classes, each of them once. Those that stay inside a string or an extra key form a class by the
+// state they lead to, which is cached for all grammars (StringMasks::rest); those that close a string, by the tail
+// after the quote. When the tokens of a text are counted, each of its places stores the next one, so a search ends
+// where it meets such a text, and no token count is made twice.
 //
-// Most tokens of a mask need no search: behind them the text may end, or was counted, or its end is more bytes away
-// than so many of the longest token have. Where the work for one mask is not enough for the others, a machine whose
-// places are told by their identity alone (`is_alone`) keeps what is known to fit, what leaves `kSlack` tokens more
-// than bytes to the end, and the shortest text. Elsewhere such a mask is left alone far from the end of the budget, and
-// keeps to the shortest text near it.
+// Most tokens of a mask need no search: the text may end after them, or its rest was counted, or its end is further
+// away than the rest of the budget reaches with the longest token. If the work allowed for one mask does not suffice
+// for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to fit, those with
+// at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other machines such a
+// mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +53,7 @@ public:
     std::string text(const Configuration& config, Arena& arena);
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
-    // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
+    // Take out of a mask the tokens after which more than `budget` - 1 would be needed. Returns how many are left.
     uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
 
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
@@ -91,8 +90,8 @@ private:
     };
     struct Reached {  // by `greedy_search`
         Configuration config;
-        uint32_t id, from, bytes;  // `from`: what it was reached from; kNone: the start
-        uint8_t byte;              // by which it was
+        uint32_t id, from, bytes;  // `from`: the node before it, kNone at the start
+        uint8_t byte;              // read from there
     };
     class Open;
     enum class Found : uint8_t { kYes, kNone, kTooFar };

@@ -1,5 +1,5 @@
-// The views of a machine that has none of its own: no containers, no strings, no keys. What is remembered of a
-// configuration is remembered by its exact identity.
+// The views of a machine that has none of its own: no containers, no strings, no keys. Caches about a configuration are
+// keyed by its exact identity.
 #pragma once
 #include <string>
 #include <vector>

@@ -33,7 +33,7 @@ void Masks::walk(const Trie& trie, uint32_t top, const Configuration& from, Aren
     walk_below(trie, top, 0, from, arena, hit, out);
 }
 
-// The same of what is below a node that so many bytes led to.
+// The same for the tokens below a node, `depth` bytes down.
 template <class Hit, class Out>
 void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena,
                        const Hit& hit, const Out& out) {
@@ -78,7 +78,7 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Config
     }
 }
 
-// The state, if what is below a node is the rest of a number or literal name, and enough of it to be looked up; else 0.
+// The state, if the subtree is the rest of a number or literal name and large enough to be looked up; else 0.
 uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Configuration& config) const {
     constexpr size_t kFew = 16;
     if (&trie != &tables_.all() || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return 0;
@@ -124,7 +124,7 @@ Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
     return all.back();
 }
 
-// ---- what may follow ----------------------------------------------------------------------------------------------
+// ---- the next token -----------------------------------------------------------------------------------------------
 
 std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration& behind, Arena& arena) {
     LocalKey key = view_.local_key(behind, tables_.longest_token());
@@ -214,7 +214,7 @@ void Masks::add(LocalMask& mask, uint32_t token) {
     mask.tokens.push_back(token);
 }
 
-// What is below a node of the vocabulary's trie; not the root only of machines without containers.
+// The tokens below a node of the vocabulary's trie. The node is the root only for machines without containers.
 void Masks::add_walk(LocalMask& mask, uint32_t top, const Configuration& from, Arena& arena) {
     const Trie& trie = tables_.all();
     walk(
@@ -275,7 +275,8 @@ std::vector<uint32_t> Masks::declared_keys(const Configuration& config) {
     return declared;
 }
 
-// The tokens, but for those of `declared`, that leave a string at one state, by what may follow its closing quote.
+// The tokens, except those of `declared`, that leave a string at one state, by the text allowed after its closing
+// quote.
 void Masks::add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
                      const Configuration& behind, Arena& arena) {
     auto is_extra = [&](uint32_t token) {
@@ -303,7 +304,7 @@ void Masks::add_exit(LocalMask& mask, const StringExit& exit, const std::vector<
     }
 }
 
-// The tokens that the machine lists itself, and those below the branches of its list; false: it does not.
+// The tokens that the machine lists itself, and those below the branches of its list. Returns false if it lists none.
 bool Masks::add_listed(LocalMask& mask, const Configuration& from, Arena& arena) {
     TokenLister* lister = automaton_.facets().lister;
     if (!lister) return false;

@@ -1,12 +1,11 @@
 // Masks by configuration, exact and factored.
 //
-// A token read inside a container either stays in it or closes it after some prefix and goes on with a tail. What
-// happens up to there depends on the state of the container and the place inside it alone (a `LocalKey`), so it is
-// worked out once and kept as a `LocalMask`: a bitmask or a few ids, and the exits. What follows an exit is a set of
-// tails, found by walking the few hundred tails of the vocabulary from the configuration behind the bracket; few
-// different sets occur, so they are interned, and for each (local mask, set) the tokens that go through are listed
-// once. A mask is then a copy of one row and some bits set in it, whatever the depth of the text or the numbers in its
-// frames.
+// A token read inside a container either stays in it, or closes it after some prefix and goes on with a tail. The part
+// up to there depends only on the state of the container and the place inside it (a `LocalKey`), so it is computed once
+// and kept as a `LocalMask`: a bitmask or a few ids, and the exits. After an exit comes a set of tails, found by
+// walking the few hundred tails of the vocabulary from the configuration after the bracket. Few different sets occur,
+// so they are interned, and for each (local mask, set) the tokens that go through are listed once. A mask is then a
+// copy of one row and some bits set in it, whatever the depth of the text or the numbers in its frames.
 //
 // The same factoring at the closing quote of a string lies below this one (string_masks.hpp).
 //
