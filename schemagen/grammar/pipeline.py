@@ -189,7 +189,7 @@ def unordered(fact: str, instead: str) -> UnsupportedSchemaError:
 
 def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
     """Return the JSON texts of a schema without recursion as one regular expression."""
-    from schemagen.schema.text import json_text, page_of
+    from schemagen.schema.to_regex import json_text, page_of
 
     return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
 

@@ -13,9 +13,9 @@ import pytest
 import schemagen
 from schemagen import Vocabulary
 from schemagen.calling import ToolResult, profiles
-from schemagen.calling.incremental import AnswerReader
+from schemagen.calling.answer_format import build, write_calls
+from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import build, write_calls
 from schemagen.engine.languages import compile_language
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import schemagen
-from schemagen.engine.forced import MAX_FORCED
+from schemagen.engine.forced_tokens import MAX_FORCED
 from schemagen.engine.protocol import Engine, Matcher
 from schemagen.errors import (
     BitmaskShapeError,
