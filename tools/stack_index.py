@@ -1,7 +1,7 @@
 """The picture of an index for a pushdown automaton, by Willard & Louf (2023, section 4), beside what this package keeps.
 
 Both are of their example, a function definition, and made from what the code finds: the trie of a state from
-`schemagen.engine.reference.pushdown_index`, and the verdicts on each token from the masks of the compiled engine, for the
+`schemagen.reference.pushdown_index`, and the verdicts on each token from the masks of the compiled engine, for the
 same texts with a terminal for names.
 """
 
@@ -14,14 +14,14 @@ import schemagen
 from schemagen import GBNF, Lark, Vocabulary
 from schemagen.draw.labels import token_label
 from schemagen.draw.railroad import Chart, Part, svg_of, text, track, width_of
-from schemagen.engine.reference.pushdown import pda_of
-from schemagen.engine.reference.pushdown_index import map_states_to_vocab
+from schemagen.reference.pushdown import pda_of
+from schemagen.reference.pushdown_index import map_states_to_vocab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from schemagen.engine.reference.pushdown_index import StackTrie
-    from schemagen.engine.reference.transducers import State
+    from schemagen.reference.pushdown_index import StackTrie
+    from schemagen.reference.transducers import State
 
 PYTHON = GBNF(r"""
 root ::= "def " name " "* "(" list "):" " pass"

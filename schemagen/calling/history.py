@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from schemagen.calling.wire import write_calls
+from schemagen.calling.answer_format import write_calls
 from schemagen.prompts.messages import apply_template, as_messages, plain_text, with_shape
 from schemagen.prompts.shape import shape_text
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.engine.options import Options
 from schemagen.grammar.pipeline import styled
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.text import Writer, page_of
+from schemagen.schema.to_regex import Writer, page_of
 from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import ObjectDisjunct
+    from schemagen.schema.ir import ObjectDisjunct
 
 W = TypeVar("W", bound=Writer)
 

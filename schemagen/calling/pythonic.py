@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
 from schemagen.regex import ast
-from schemagen.schema.nodes import NEVER
-from schemagen.schema.text import Writer
+from schemagen.schema.ir import NEVER
+from schemagen.schema.to_regex import Writer
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import ObjectDisjunct, ValueSet
+    from schemagen.schema.ir import ObjectDisjunct, ValueSet
 
 _JSON_NAMES = {"True": "true", "False": "false", "None": "null"}
 _STRING_OR_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b', re.DOTALL)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from schemagen.arguments import check_flag
+from schemagen.calling.answer_format import build, special_markers
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool, as_tools
-from schemagen.calling.wire import build, special_markers
 from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
 from schemagen.errors import ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
@@ -22,8 +22,8 @@ from schemagen.request.pipeline import Refusal, Request
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from schemagen.calling.reading import RawCall
-    from schemagen.calling.wire import Wire
+    from schemagen.calling.answer_format import Wire
+    from schemagen.calling.labels import RawCall
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.calls import ToolCall, ToolResult
-from schemagen.calling.incremental import AnswerReader
 from schemagen.calling.request import ModelTurn, refusal_of
 from schemagen.decode.event_stream import EventStream, events_of
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 
     from schemagen.calling.chat import Chat, Conversation
-    from schemagen.calling.reading import RawCall
+    from schemagen.calling.labels import RawCall
     from schemagen.calling.request import CallRequest
     from schemagen.decode.loop import Decoded
     from schemagen.events import ChatEvent

@@ -22,13 +22,13 @@ from schemagen.errors import ToolError
 from schemagen.grammar.free_text import MAX_WHITESPACE
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
-from schemagen.schema.nodes import NEVER, ValueSet
+from schemagen.schema.ir import NEVER, ValueSet
 from schemagen.schema.strings import string_pattern
-from schemagen.schema.text import Writer
+from schemagen.schema.to_regex import Writer
 
 if TYPE_CHECKING:
     from schemagen.calling.wire_profiles import Profile
-    from schemagen.schema.nodes import ObjectDisjunct
+    from schemagen.schema.ir import ObjectDisjunct
 
 _KEY = re.compile(r"[^\s<>=]+")
 _GAP = ast.repeat(ast.char_set(" \t\n\r"), 0, MAX_WHITESPACE)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.lark_lexers import Scanners, ignored_terminals, lexer_of, pattern_of
 from schemagen.context_free.lark_source import indents_of, place_of
-from schemagen.context_free.matching import matched, matched_whole
+from schemagen.context_free.python_re import matched, matched_whole
 from schemagen.context_free.reserved_words import reserved
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,

@@ -10,7 +10,7 @@ from schemagen.context_free.determinism import only_text
 from schemagen.context_free.syntax import Guest, Text, Token, TokenRun
 from schemagen.context_free.texts import is_plain
 from schemagen.regex import ast
-from schemagen.regex.text import to_python_re
+from schemagen.regex.printing import to_python_re
 
 if TYPE_CHECKING:
     from schemagen.context_free.items import Symbol

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.matching import language_of, matched
+from schemagen.context_free.python_re import language_of, matched
 from schemagen.context_free.syntax import Lexeme
 from schemagen.regex import ast, parse_python
 from schemagen.regex.derivatives import is_empty, is_subset

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.batch_size import cut, rows_that_fit
 from schemagen.decode.finish_reason import finish_reason
-from schemagen.decode.forked import settle_threads
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.loop import (
     DEFAULT_MAX_NEW_TOKENS,
@@ -37,6 +36,7 @@ from schemagen.decode.row_sampling import can_sample_rows, samples
 from schemagen.decode.speculation import can_read_ahead
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
+from schemagen.threads.torch_threads import settle_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

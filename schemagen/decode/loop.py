@@ -18,13 +18,13 @@ import torch
 from schemagen.arguments import check_count, check_seed
 from schemagen.decode.broken_logits import LogitsCheck
 from schemagen.decode.finish_reason import finish_reason
-from schemagen.decode.forked import settle_threads
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import Run, can_read_ahead, decode_ahead
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.options.values import checked_values
+from schemagen.threads.torch_threads import settle_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

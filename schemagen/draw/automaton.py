@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.draw.drawing import Drawing, Edge, Node
 from schemagen.draw.labels import class_label, text_label
-from schemagen.engine.reference.fsm import final_states, rows_of, start_of
+from schemagen.reference.fsm import final_states, rows_of, start_of
 from schemagen.regex.ast import normalise_ranges
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from schemagen.draw.drawing import Drawing, Edge, Node
 from schemagen.draw.labels import token_list
-from schemagen.engine.reference.fsm import start_of
+from schemagen.reference.fsm import start_of
 
 if TYPE_CHECKING:
-    from schemagen.engine.reference.index import ReferenceEngine
+    from schemagen.reference.index import ReferenceEngine
 
 
 def draw_index(engine: ReferenceEngine, *, max_states: int, max_tokens: int) -> Drawing:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from schemagen.draw.drawing import Drawing, Edge, Node
 from schemagen.regex import ast
+from schemagen.schema.ir import ANY, NEVER, ArrayDisjunct, NumberDisjunct, ObjectDisjunct, SchemaRef, StringDisjunct
 from schemagen.schema.keyword_table import DEFINITIONS
-from schemagen.schema.nodes import ANY, NEVER, ArrayDisjunct, NumberDisjunct, ObjectDisjunct, SchemaRef, StringDisjunct
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from schemagen.schema.nodes import Expression, ValueSet
+    from schemagen.schema.ir import Expression, ValueSet
     from schemagen.schema.normalise import Normaliser
 
 #: Members and items written in one node, and values of an enumeration; what is beyond is counted.

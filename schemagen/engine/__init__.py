@@ -1,1 +1,1 @@
-"""Engines: a compiled one, its executable specification, and the protocol that both keep."""
+"""The engine on the compiled core, and the protocol of matchers that every engine keeps."""

@@ -486,7 +486,7 @@ def to_regex(
         UnsupportedGrammarError: The grammar is recursive.
         LimitError: The pattern would be nested too deep.
     """
-    from schemagen.regex.text import to_python_re
+    from schemagen.regex.printing import to_python_re
 
     try:
         return to_python_re(language_of(spec, whitespace=whitespace, resources=resources, depth=depth))
@@ -510,7 +510,7 @@ def language_of(
     if isinstance(spec, Regex | Choice | ContextFree):
         return pattern_of(spec)
     from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.text import json_text, page_of
+    from schemagen.schema.to_regex import json_text, page_of
 
     target = target_of(spec)
     normaliser = Normaliser(

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
     from schemagen.engine.protocol import Engine, Matcher
-    from schemagen.engine.reference.index import ReferenceEngine
     from schemagen.grammar.compiler import FrozenSpec
+    from schemagen.reference.index import ReferenceEngine
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
     from schemagen.types.reflection import Target
@@ -397,7 +397,7 @@ class Grammar(Generic[T]):
 
     def _as_reference(self) -> ReferenceEngine:
         """Return the engine whose automaton is built whole."""
-        from schemagen.engine.reference.index import ReferenceEngine
+        from schemagen.reference.index import ReferenceEngine
 
         if isinstance(self._implementation, ReferenceEngine):
             return self._implementation

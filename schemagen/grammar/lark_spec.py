@@ -347,7 +347,7 @@ def _definition(name: str, spec: Any) -> str:
     Raises:
         UnsupportedGrammarError: It cannot be written as a pattern of lark.
     """
-    from schemagen.regex.text import to_python_re
+    from schemagen.regex.printing import to_python_re
 
     if isinstance(spec, Choice | tuple):
         texts = spec.options if isinstance(spec, Choice) else spec

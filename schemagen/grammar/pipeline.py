@@ -189,14 +189,14 @@ def unordered(fact: str, instead: str) -> UnsupportedSchemaError:
 
 def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
     """Return the JSON texts of a schema without recursion as one regular expression."""
-    from schemagen.schema.text import json_text, page_of
+    from schemagen.schema.to_regex import json_text, page_of
 
     return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
 
 
 def reference_engine(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engine:
     """Return the engine in pure Python over a language."""
-    from schemagen.engine.reference.index import ReferenceEngine
+    from schemagen.reference.index import ReferenceEngine
 
     states = min(limits.max_states, MAX_REFERENCE_STATES)
     return ReferenceEngine(regex, vocabulary, max_states=states, max_seconds=limits.max_seconds)
@@ -347,8 +347,8 @@ def engine_of_rules(
             return compile_context_free(
                 given, vocabulary, options, embed or (lambda inner: guest_engine(inner, vocabulary, options))
             )
-        from schemagen.engine.reference.context_free import ContextFreeEngine
         from schemagen.grammar.embedded import without_guests
+        from schemagen.reference.context_free import ContextFreeEngine
 
         return ContextFreeEngine(without_guests(given), vocabulary, max_seconds=options.limits.max_seconds)
 
@@ -393,8 +393,8 @@ def _context_free_in_python(
     """Return the engine in pure Python of a grammar text: the index if its rules are one expression, frames if not."""
     from schemagen.context_free.simplify import simplified
     from schemagen.context_free.syntax import EMPTY_TEXT, Text
-    from schemagen.engine.reference.context_free import ContextFreeEngine
     from schemagen.grammar.embedded import without_guests
+    from schemagen.reference.context_free import ContextFreeEngine
 
     grammar = without_guests(rules)
     states = min(limits.max_states, MAX_REFERENCE_STATES)

@@ -11,7 +11,7 @@ from schemagen.arguments import check_count, check_seed, kind_of
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError
 from schemagen.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar
-from schemagen.request.answers import AnswerForm, AnswerRequest
+from schemagen.request.answer_request import AnswerForm, AnswerRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
-from schemagen.request.answers import AnswerForm
+from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from schemagen.lm.streamed_answers import StreamedAnswers
 from schemagen.lm.tool_caller import ToolCaller
 from schemagen.options.speculation import Speculation
 from schemagen.prompts.messages import as_messages, render
-from schemagen.request.answers import AnswerForm
+from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import Settings, reasoning_format, token_ids_of
 from schemagen.threads.forking import without_property_locks
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from schemagen.errors import OptionError
 from schemagen.options import MapOptions, names_of
 from schemagen.options.required import requires
-from schemagen.request.answers import AnswerForm
+from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:

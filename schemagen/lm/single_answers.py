@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
 from schemagen.options.required import requires
-from schemagen.request.answers import AnswerForm, AnswerRequest
+from schemagen.request.answer_request import AnswerForm, AnswerRequest
 from schemagen.request.pipeline import complete_request
 from schemagen.request.settings import ModelAccess, Settings
 

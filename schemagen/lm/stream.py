@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.decode.loop import Decoded
-    from schemagen.request.answers import AnswerRequest
+    from schemagen.request.answer_request import AnswerRequest
 
 T = TypeVar("T")
 

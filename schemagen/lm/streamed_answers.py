@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from schemagen.arguments import check_flag
 from schemagen.options import StreamOptions, names_of
 from schemagen.options.required import requires
-from schemagen.request.answers import AnswerForm, AnswerRequest
+from schemagen.request.answer_request import AnswerForm, AnswerRequest
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ derivatives, text                     matching, emptiness, Python `re` text
 
 from schemagen.regex.derivatives import Recogniser, is_empty, is_subset, matches
 from schemagen.regex.dialects import parse_ecma, parse_pattern, parse_python, parse_rust
-from schemagen.regex.text import to_python_re
+from schemagen.regex.printing import to_python_re
 
 __all__ = [
     "Recogniser",

@@ -1,7 +1,7 @@
 """Regular expressions as values: the one representation between every front end and every engine.
 
 A node denotes a set of strings of Unicode code points. Pattern dialects parse to it (`dialects.py`), formats and
-numbers are written in it, `engine/native/lowering.py` hands it to the compiled core, `text.py` prints it back as Python
+numbers are written in it, `engine/native/lowering.py` hands it to the compiled core, `printing.py` prints it back as Python
 `re` text.
 Intersection and complement are first class (Brzozowski 1964; Owens, Reppy & Turon 2009), which is what makes
 `pattern` + `format` + `maxLength`, look-arounds and `not` expressible without approximation.

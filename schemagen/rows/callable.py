@@ -20,7 +20,7 @@ from schemagen.lm.batch import Batch, generate_batch
 from schemagen.lm.defaults import check_defaults
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
-from schemagen.request.answers import AnswerForm
+from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import Settings
 from schemagen.rows.arrow import arrow, column_of, spark_type, value_type
 from schemagen.rows.record import fingerprint, model_name

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     ANY,
     ANY_STRINGS,
     ANYTHING,
@@ -45,7 +45,7 @@ from schemagen.schema.strings import known_format, known_superset
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from schemagen.schema.nodes import Expression
+    from schemagen.schema.ir import Expression
 
 #: Disjuncts of one type in one value; beyond it a schema is refused instead of being compiled for minutes.
 MAX_DISJUNCTS = 1024

@@ -16,8 +16,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from schemagen.arguments import kind_of
 from schemagen.errors import InvalidSchemaError
+from schemagen.schema.ir import SchemaRef
 from schemagen.schema.keyword_table import DATA, named
-from schemagen.schema.nodes import SchemaRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -13,7 +13,7 @@ from schemagen.schema.strings import string_pattern
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.schema.nodes import ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6

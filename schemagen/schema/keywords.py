@@ -21,7 +21,7 @@ from schemagen.arguments import PATTERN_DIALECTS, kind_of
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     ANY,
     ANY_NUMBER,
     ANY_STRINGS,

@@ -16,12 +16,10 @@ from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaEr
 from schemagen.regex import ast
 from schemagen.schema import unevaluated
 from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, union
-from schemagen.schema.constants import Constants
+from schemagen.schema.const_enum import Constants
 from schemagen.schema.document import Document, Subschema
 from schemagen.schema.emptiness import InProgressError, PlainEmptiness
-from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
-from schemagen.schema.keywords import Node, branches_alone, exactly_one, shown
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     ANYTHING,
     NOTHING,
     Const,
@@ -35,6 +33,8 @@ from schemagen.schema.nodes import (
     complement_of,
     intersection_of,
 )
+from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
+from schemagen.schema.keywords import Node, branches_alone, exactly_one, shown
 from schemagen.schema.report_log import ReportLog
 from schemagen.schema.strings import string_pattern
 from schemagen.schema.subschemas import Subschemas

@@ -23,7 +23,7 @@ from schemagen.schema.numbers.expressions import (
 from schemagen.schema.numbers.rules import common_multiple, fitting
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import NumberDisjunct
+    from schemagen.schema.ir import NumberDisjunct
 
 
 #: Integers below it are written without exponent, as a float as well.

@@ -12,7 +12,7 @@ from schemagen.regex import ast
 from schemagen.schema.formats.table import format_regex, format_superset_regex
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import StringDisjunct
+    from schemagen.schema.ir import StringDisjunct
 
 PYTHON_PREFIX = "python:"
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import InvalidSchemaError
 from schemagen.schema.document import check_keywords
+from schemagen.schema.ir import Resolved
 from schemagen.schema.keywords import shown
-from schemagen.schema.leaves import LEAVES, leaf_key, sole_reference
-from schemagen.schema.nodes import Resolved
+from schemagen.schema.leaf_cache import LEAVES, leaf_key, sole_reference
 
 if TYPE_CHECKING:
     from schemagen.schema.document import Document, Subschema
-    from schemagen.schema.leaves import LeafKey
-    from schemagen.schema.nodes import Expression, SchemaRef, ValueSet
+    from schemagen.schema.ir import Expression, SchemaRef, ValueSet
+    from schemagen.schema.leaf_cache import LeafKey
     from schemagen.schema.report_log import ReportLog
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from schemagen.errors import LimitError
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     ANY,
     ANYTHING,
     ArrayDisjunct,

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.serve.answers import Delta, Reader
     from schemagen.serve.jobs import Job, Outbox
     from schemagen.serve.metrics import Metrics
     from schemagen.serve.planning import Plan
+    from schemagen.serve.readers import Delta, Reader
     from schemagen.serve.responses import Shape
     from schemagen.serve.scheduling import Scheduler
 

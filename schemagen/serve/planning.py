@@ -22,12 +22,12 @@ from schemagen.calling.wire_profiles import detect_profile
 from schemagen.decode.loop import check_budget, complete_options, context_of
 from schemagen.errors import GenerationError
 from schemagen.prompts.messages import as_messages
-from schemagen.request.answers import AnswerForm
+from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import Settings, token_ids_of
-from schemagen.serve.answers import CallReader, Reader, TextReader
 from schemagen.serve.constraints import check_room
 from schemagen.serve.errors import RequestError, about, unsupported
 from schemagen.serve.jobs import Job, Sampling
+from schemagen.serve.readers import CallReader, Reader, TextReader
 from schemagen.serve.requests import NamedTool
 
 if TYPE_CHECKING:

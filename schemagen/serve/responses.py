@@ -8,12 +8,12 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from schemagen.serve.answers import joined
+from schemagen.serve.readers import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.serve.answers import Delta
+    from schemagen.serve.readers import Delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_without
 from schemagen.schema.document import escape
-from schemagen.schema.nodes import ANY_STRINGS, ValueSet
+from schemagen.schema.ir import ANY_STRINGS, ValueSet
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.strings import string_pattern
 from schemagen.structural_tags.excluded import without_texts

@@ -27,7 +27,7 @@ from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
 from schemagen.templates.fields import Fields, fields_of, instance_of, instance_of_json
 from schemagen.templates.holes import Filled, Scalar, hole_of
-from schemagen.templates.text import Piece, check_fixed, pieces_of, shown_text
+from schemagen.templates.parse import Piece, check_fixed, pieces_of, shown_text
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")

@@ -28,8 +28,8 @@ from schemagen.types.schemas.sets import SetSchemas
 from schemagen.types.schemas.strings import StringSchemas
 from schemagen.types.schemas.times import TimeSchemas
 from schemagen.types.schemas.values import ValueSchemas
-from schemagen.types.texts import ascii_base64_pattern
 from schemagen.types.user_code import demands
+from schemagen.types.value_patterns import ascii_base64_pattern
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
 from schemagen.regex import ast
 from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
+from schemagen.schema.ir import Intersection, SchemaRef, intersection_of
 from schemagen.schema.keyword_table import asserted
-from schemagen.schema.nodes import Intersection, SchemaRef, intersection_of
 from schemagen.threads.forking import long_lock
 from schemagen.writers.classes import FORM
 from schemagen.writers.walk import JSON_NUMBER, RuleWriter
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from schemagen.context_free.syntax import Expression
-    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.types.reflection import Target
     from schemagen.writers.walk import Member
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from schemagen.context_free.syntax import Expression
-    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ValueSet
     from schemagen.writers.walk import Member
 
 #: What an empty cell is.

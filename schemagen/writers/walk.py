@@ -37,7 +37,7 @@ from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSc
 from schemagen.regex import ast, is_empty
 from schemagen.regex.listing import few_texts
 from schemagen.regex.spellings import quoted, quoted_text
-from schemagen.schema.nodes import NEVER, SchemaRef, intersection_of
+from schemagen.schema.ir import NEVER, SchemaRef, intersection_of
 from schemagen.schema.scalars import number_pattern
 from schemagen.schema.strings import string_pattern
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from schemagen.context_free.syntax import Expression
     from schemagen.errors import SchemaError
-    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.numbers.expressions import NumberStyle
 

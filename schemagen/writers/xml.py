@@ -20,7 +20,7 @@ from xml.etree import ElementTree as ET
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, sequence
 from schemagen.regex import ast
 from schemagen.regex.spellings import contains, spelled
-from schemagen.schema.nodes import SchemaRef
+from schemagen.schema.ir import SchemaRef
 from schemagen.writers.walk import RuleWriter
 from schemagen.writers.xml_contents import Contents, element_name
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from schemagen.context_free.syntax import Expression
-    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values
     from schemagen.writers.xml_contents import Child, Content
 
 #: The characters of XML 1.0 but for the carriage return.

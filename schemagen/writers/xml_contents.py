@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
 from schemagen.regex import matches
-from schemagen.schema.nodes import ANYTHING, Resolved, SchemaRef, intersection_of, union_of
+from schemagen.schema.ir import ANYTHING, Resolved, SchemaRef, intersection_of, union_of
 
 if TYPE_CHECKING:
     from schemagen.errors import SchemaError
     from schemagen.regex import ast
-    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.writers.walk import Member, RuleWriter
 
 #: What it means that a member has no element.

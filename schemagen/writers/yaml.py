@@ -35,7 +35,7 @@ from schemagen.writers.walk import JSON_NUMBER, RuleWriter
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Expression
-    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.writers.walk import Member
 
 #: Raw in double quotes: what both versions print as it is, without line breaks, the byte order mark, quote and backslash.

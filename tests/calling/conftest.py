@@ -14,9 +14,9 @@ from transformers import PreTrainedTokenizerFast
 
 import schemagen
 from schemagen.calling import find_profile
+from schemagen.calling.answer_format import build, special_markers
 from schemagen.calling.chat import resolve
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import build, special_markers
 
 TEMPLATES = Path(__file__).with_name("templates")
 #: Pieces that end one thing and begin another, as the tokenizers of large models have them.

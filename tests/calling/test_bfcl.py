@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from schemagen.calling import Tool, find_profile
-from schemagen.calling.wire import build
+from schemagen.calling.answer_format import build
 from schemagen.errors import UnsatisfiableSchemaError
 from tests import corpora
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 import schemagen
 from schemagen.calling import Tool, ToolCall
-from schemagen.calling.wire import write_calls
+from schemagen.calling.answer_format import write_calls
 from schemagen.errors import BudgetError, OptionError, ToolError, ValidationFailed
 from schemagen.events import (
     ArgumentCompleted,

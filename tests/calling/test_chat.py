@@ -12,9 +12,9 @@ from pydantic import AfterValidator
 
 import schemagen
 from schemagen.calling import Profile, find_profile, profiles, register_profile
+from schemagen.calling.answer_format import write_calls
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import write_calls
 from schemagen.errors import BudgetError, ToolError, ToolRetry, ValidationFailed
 
 

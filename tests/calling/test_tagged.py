@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from schemagen import UnsatisfiableSchemaError, UnsupportedSchemaError, Vocabulary
 from schemagen.calling import Tool, profiles
+from schemagen.calling.answer_format import build, write_calls
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import build, write_calls
 from schemagen.calling.wire_profiles import Profile
 from schemagen.errors import ToolError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemagen.calling.wire import write_calls
+from schemagen.calling.answer_format import write_calls
 from schemagen.errors import OptionError
 from schemagen.events import CallStarted, Completed, ReasoningDelta, StepStarted, TextDelta
 from schemagen.lm import Reasoning

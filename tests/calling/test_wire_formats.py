@@ -8,9 +8,9 @@ import re
 import pytest
 
 from schemagen.calling import ToolCall, detect_profile, profiles
+from schemagen.calling.answer_format import write_calls
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import write_calls
 
 pytestmark = pytest.mark.sampled(3)
 

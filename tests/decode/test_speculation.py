@@ -9,8 +9,8 @@ from annotated_types import MaxLen
 import schemagen
 from schemagen import Template
 from schemagen.calling import find_profile
+from schemagen.calling.answer_format import build
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import build
 from schemagen.lm import Speculation
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from tests.device.test_tables import PERSON

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import schemagen
+from schemagen.calling.answer_format import build
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire import build
 from schemagen.calling.wire_profiles import find_profile
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from tests import corpora

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from schemagen.context_free import matching
+from schemagen.context_free import python_re
 from schemagen.context_free.syntax import MARK
 from schemagen.regex import ast, parse_python
 from schemagen.regex.assertions import NotAlgebraicError, Translator
@@ -118,15 +118,15 @@ def test_branches_that_cannot_match_where_another_does_matter_to_none(
     pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With all branches before each as rivals the language is the same."""
-    taken = matching._taken.__wrapped__
+    taken = python_re._taken.__wrapped__
     fast = taken(pattern)
-    monkeypatch.setattr(matching, "_rivals", lambda beginnings: [list(range(at)) for at in range(len(beginnings))])
+    monkeypatch.setattr(python_re, "_rivals", lambda beginnings: [list(range(at)) for at in range(len(beginnings))])
     assert same(fast, taken(pattern)), pattern
 
 
 def test_most_keywords_are_no_rivals() -> None:
     """A branch has as rivals those before it that it begins with, or that begin with it."""
-    assert list(matching._rivals(["ab", "b", "abc", "a", "", "b", "c"])) == [
+    assert list(python_re._rivals(["ab", "b", "abc", "a", "", "b", "c"])) == [
         [],
         [],
         [0],

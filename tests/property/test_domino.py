@@ -5,8 +5,8 @@ import random
 import pytest
 
 from schemagen.engine.native.context_free import compile_context_free
-from schemagen.engine.reference.subterminals import Domino
 from schemagen.errors import UnsatisfiableSchemaError
+from schemagen.reference.subterminals import Domino
 from tests.property.small_grammars import EOS, OPTIONS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
 
 pytestmark = pytest.mark.sampled(5)

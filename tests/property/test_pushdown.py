@@ -5,10 +5,10 @@ import random
 import pytest
 
 from schemagen.engine.native.context_free import compile_context_free
-from schemagen.engine.reference.pushdown import composed, pda_of
-from schemagen.engine.reference.pushdown_index import map_states_to_vocab, mask
-from schemagen.engine.reference.transducers import detokenizer
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
+from schemagen.reference.pushdown import composed, pda_of
+from schemagen.reference.pushdown_index import map_states_to_vocab, mask
+from schemagen.reference.transducers import detokenizer
 from tests.property.small_grammars import EOS, OPTIONS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
 
 pytestmark = pytest.mark.sampled(10)

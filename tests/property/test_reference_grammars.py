@@ -5,8 +5,8 @@ import random
 import pytest
 
 from schemagen.engine.native.context_free import compile_context_free
-from schemagen.engine.reference.context_free import ContextFreeEngine
 from schemagen.errors import UnsatisfiableSchemaError
+from schemagen.reference.context_free import ContextFreeEngine
 from tests.property.small_grammars import (
     EOS,
     LONGEST,

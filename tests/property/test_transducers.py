@@ -2,9 +2,9 @@
 
 import pytest
 
-from schemagen.engine.reference.fsm import byte_fsm, final_states, rows_of, symbols_of
-from schemagen.engine.reference.index import map_states_to_vocab
-from schemagen.engine.reference.transducers import adapted, fsa_of, valid_tokens
+from schemagen.reference.fsm import byte_fsm, final_states, rows_of, symbols_of
+from schemagen.reference.index import map_states_to_vocab
+from schemagen.reference.transducers import adapted, fsa_of, valid_tokens
 from tests.property.small_grammars import EOS, TOKENS, certain_mask, random_pattern, words_of
 
 VOCABULARY = {token_id: token for token_id, token in enumerate(TOKENS) if token}

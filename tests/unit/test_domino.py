@@ -13,8 +13,9 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.engine.native.context_free import compile_context_free
 from schemagen.engine.options import DEFAULT_LIMITS, Options
-from schemagen.engine.reference.fsm import byte_fsm
-from schemagen.engine.reference.subterminals import (
+from schemagen.errors import UnsupportedGrammarError
+from schemagen.reference.fsm import byte_fsm
+from schemagen.reference.subterminals import (
     BORDER,
     EOS,
     Domino,
@@ -22,7 +23,6 @@ from schemagen.engine.reference.subterminals import (
     Subterminal,
     constrained_decoding,
 )
-from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import parse_python
 
 INT, WS, PLUS, LEFT, RIGHT = map(Terminal, ("int", "ws", "+", "(", ")"))

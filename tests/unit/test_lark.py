@@ -19,7 +19,7 @@ indenter = pytest.importorskip("lark.indenter")
 import schemagen  # noqa: E402 - below the import of what may be missing
 from schemagen import EBNF, GBNF, Choice, Lark, Regex  # noqa: E402
 from schemagen.context_free.lark_source import LarkSource  # noqa: E402
-from schemagen.context_free.matching import alike  # noqa: E402
+from schemagen.context_free.python_re import alike  # noqa: E402
 from schemagen.context_free.scanner import MAX_LENGTH  # noqa: E402
 from schemagen.context_free.syntax import ContextFreeGrammar  # noqa: E402
 from schemagen.errors import (  # noqa: E402

@@ -27,6 +27,7 @@ LAYERS = (
     "writers",
     "vocabulary",
     "engine",
+    "reference",
     "draw",
     "grammar",
     "templates",
@@ -62,7 +63,7 @@ THIRD_PARTIES = {
     "generation": set(),
     "options": set(),
     "arguments": set(),
-    "threads": set(),
+    "threads": {"torch"},
     "masks": {"_core", "numpy", "torch"},
     "regex": {"_core", "pydantic_core"},
     "context_free": {"lark"},
@@ -70,7 +71,8 @@ THIRD_PARTIES = {
     "types": {"pydantic", "pydantic_core", "annotated_types"},
     "writers": {"pydantic", "yaml"},
     "vocabulary": {"_core", "numpy", "transformers", "tokenizers"},
-    "engine": {"_core", "numpy", "torch", "interegular"},
+    "engine": {"_core", "numpy", "torch"},
+    "reference": {"numpy", "interegular"},
     "draw": set(),
     "grammar": {"_core", "numpy", "pydantic", "jsonschema"},
     "templates": {"pydantic"},
@@ -180,8 +182,8 @@ def test_a_wrong_import_is_seen() -> None:
 
 #: Names with an underscore that belong to others and are read all the same: where, what, and for want of what.
 PRIVATE = {
-    ("context_free/matching.py", "_constants"): "re has no public name for its parser",
-    ("context_free/matching.py", "_parser"): "which was sre_parse before Python 3.11",
+    ("context_free/python_re.py", "_constants"): "re has no public name for its parser",
+    ("context_free/python_re.py", "_parser"): "which was sre_parse before Python 3.11",
     ("decode/continuous.py", "_true_initial_tokens"): "transformers has no public name for the length of a prompt",
     ("decode/continuous.py", "_request_counter"): "nor for the number of a request",
     ("decode/continuous.py", "_retrieve_processors_kwargs"): "nor for reading its processors again",

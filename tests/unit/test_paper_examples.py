@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from schemagen.engine.reference.fsm import byte_fsm
-from schemagen.engine.reference.index import ReferenceEngine, find_sub_sequences
+from schemagen.reference.fsm import byte_fsm
+from schemagen.reference.index import ReferenceEngine, find_sub_sequences
 from schemagen.regex.dialects import parse_python
 from schemagen.vocabulary import Vocabulary
 from tests import corpora

@@ -7,12 +7,12 @@ import pytest
 from schemagen import GBNF, Vocabulary
 from schemagen.engine.native.context_free import compile_context_free
 from schemagen.engine.options import DEFAULT_LIMITS, Options
-from schemagen.engine.reference.fsm import byte_fsm
-from schemagen.engine.reference.index import find_sub_sequences as find_in_fsm, map_states_to_vocab as map_fsm_states
-from schemagen.engine.reference.pushdown import BOTTOM, FINISH, composed, pda_of
-from schemagen.engine.reference.pushdown_index import find_sub_sequences, map_states_to_vocab, mask
-from schemagen.engine.reference.transducers import detokenizer
 from schemagen.errors import LimitError, UnsupportedGrammarError
+from schemagen.reference.fsm import byte_fsm
+from schemagen.reference.index import find_sub_sequences as find_in_fsm, map_states_to_vocab as map_fsm_states
+from schemagen.reference.pushdown import BOTTOM, FINISH, composed, pda_of
+from schemagen.reference.pushdown_index import find_sub_sequences, map_states_to_vocab, mask
+from schemagen.reference.transducers import detokenizer
 from schemagen.regex import parse_python
 
 #: Figure 6 and the tokens of Figure 7.

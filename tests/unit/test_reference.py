@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 
 import schemagen
-from schemagen.engine.forced import MAX_FORCED
+from schemagen.engine.forced_tokens import MAX_FORCED
 from schemagen.engine.protocol import Engine, Matcher
-from schemagen.engine.reference.fsm import byte_fsm
-from schemagen.engine.reference.index import (
-    ReferenceEngine,
-    find_sub_sequences,
-    map_states_to_vocab,
-)
-from schemagen.engine.reference.matcher import show_bytes
-from schemagen.engine.reference.utf8 import utf8_ranges
 from schemagen.errors import (
     BitmaskShapeError,
     DeadEndError,
@@ -27,6 +19,14 @@ from schemagen.errors import (
     MatcherTerminatedError,
     UnsatisfiableSchemaError,
 )
+from schemagen.reference.fsm import byte_fsm
+from schemagen.reference.index import (
+    ReferenceEngine,
+    find_sub_sequences,
+    map_states_to_vocab,
+)
+from schemagen.reference.matcher import show_bytes
+from schemagen.reference.utf8 import utf8_ranges
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_python
 from schemagen.vocabulary import Vocabulary

@@ -7,8 +7,8 @@ from schemagen import EBNF, GBNF, Vocabulary
 from schemagen.context_free.syntax import ContextFreeGrammar, Lexeme, Rule, Terminal, alternatives, sequence
 from schemagen.engine.native.context_free import compile_context_free
 from schemagen.engine.options import DEFAULT_LIMITS, Options
-from schemagen.engine.reference.context_free import ContextFreeEngine
 from schemagen.errors import MatcherTerminatedError, UnsatisfiableSchemaError, UnsupportedGrammarError
+from schemagen.reference.context_free import ContextFreeEngine
 from schemagen.regex import parse_python
 from schemagen.testing import brute_force_mask, mask_of
 from tests.grammars import BYTES, PIECES

@@ -18,7 +18,7 @@ from schemagen.errors import InvalidPatternError, LimitError, OptionError, Patte
 from schemagen.regex import Recogniser, is_empty, parse_ecma, parse_python, parse_rust, rust_sets
 from schemagen.regex.ast import invert_ranges, normalise_ranges
 from schemagen.types.reflection import reflect
-from schemagen.types.texts import _PLAINLY_PORTABLE
+from schemagen.types.value_patterns import _PLAINLY_PORTABLE
 from tests.suite.cases import load_cases
 
 BYTES = schemagen.Vocabulary.byte_vocabulary()

@@ -16,7 +16,7 @@ from schemagen.decode.loop import Decoded
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.generation import Generation
 from schemagen.prompts.reasoning import Reasoning
-from schemagen.request.answers import AnswerForm, AnswerRequest
+from schemagen.request.answer_request import AnswerForm, AnswerRequest
 from schemagen.request.settings import ModelAccess, Settings, reasoning_format
 
 

@@ -20,8 +20,8 @@ from schemagen.regex import ast, to_python_re
 from schemagen.regex.automaton import eliminate_booleans
 from schemagen.regex.derivatives import is_empty, is_subset, matches
 from schemagen.regex.edges import first_characters, restrict_first, restrict_last, reverse
+from schemagen.regex.printing import MAX_SUBSTRING
 from schemagen.regex.substrings import MAX_TEXT, suffix_automaton
-from schemagen.regex.text import MAX_SUBSTRING
 from schemagen.testing import brute_force_mask, check_masks, mask_of, random_text
 from schemagen.text import substring_of
 from schemagen.text.substrings import MAX_BYTES, SubstringOf

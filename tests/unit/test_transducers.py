@@ -3,7 +3,7 @@
 import re
 from itertools import product
 
-from schemagen.engine.reference.transducers import (
+from schemagen.reference.transducers import (
     EPSILON,
     ROOT,
     Fsa,

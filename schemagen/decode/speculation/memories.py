@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from schemagen.decode.speculation.calibration import HitRates, PassTimes
 from schemagen.decode.speculation.counts import CountedTokens, Counts
-from schemagen.decode.speculation.forced import ForcedText
+from schemagen.decode.speculation.forced_text import ForcedText
 from schemagen.decode.speculation.planner import DraftPlanner
 from schemagen.decode.speculation.prompt_lookup import CopyEnds, PromptLookup, PromptMatches
 

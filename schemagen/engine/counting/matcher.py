@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
-from schemagen.engine.forced import MAX_FORCED, forced_by_masks, only_token
+from schemagen.engine.forced_tokens import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
 from schemagen.masks.bitmask import ids_of
 from schemagen.masks.rows import row_of

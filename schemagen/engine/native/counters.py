@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError
-from schemagen.schema.nodes import complement_of
+from schemagen.schema.ir import complement_of
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import Expression
+    from schemagen.schema.ir import Expression
 
 MAX_COUNT_STATES = 64
 

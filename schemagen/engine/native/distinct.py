@@ -24,7 +24,7 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.surrogates import has_surrogates
 from schemagen.schema.algebra import number_allows
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     NEVER,
     ArrayDisjunct,
     Expression,
@@ -40,7 +40,7 @@ from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
     from schemagen.engine.native.scalars import ScalarLowering
-    from schemagen.schema.nodes import StringDisjunct
+    from schemagen.schema.ir import StringDisjunct
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.numbers.expressions import NumberStyle
 

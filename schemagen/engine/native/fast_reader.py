@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
+from schemagen.schema.ir import SchemaRef
 from schemagen.schema.keyword_table import OTHER_KEYWORDS, SELF_CONTAINED
-from schemagen.schema.nodes import SchemaRef
 from schemagen.schema.normalise import Normaliser
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits
     from schemagen.schema.formats.table import Dialect
-    from schemagen.schema.nodes import Expression, ValueSet
+    from schemagen.schema.ir import Expression, ValueSet
 
 #: What a table of leaves begins with, in the order of the core.
 BASICS = ("null", "boolean", "integer", "number", "string")

@@ -19,7 +19,7 @@ from schemagen.engine.native.scalars import ScalarLowering, canonical
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     ANY,
     ANYTHING,
     NEVER,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.native.fast_reader import PrimitiveNodes
     from schemagen.schema.formats.table import Dialect
-    from schemagen.schema.nodes import Expression, NumberDisjunct
+    from schemagen.schema.ir import Expression, NumberDisjunct
     from schemagen.schema.numbers.expressions import NumberStyle
 
 #: Regexes of strings: kernel node, least and most characters (-1: no end).

@@ -31,7 +31,7 @@ from schemagen.schema.strings import string_pattern
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.native.node_cache import NodeCache, Strings
-    from schemagen.schema.nodes import NumberDisjunct, StringDisjunct, ValueSet
+    from schemagen.schema.ir import NumberDisjunct, StringDisjunct, ValueSet
     from schemagen.schema.numbers.expressions import NumberStyle
 
 #: From this length on the characters of a pattern are counted beside its automaton; those of a format, whose own lengths (of a

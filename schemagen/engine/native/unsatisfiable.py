@@ -90,7 +90,7 @@ def _has_values(
 
         return JsonLowering(normaliser, options).has_values()
     from schemagen.regex.derivatives import is_empty
-    from schemagen.schema.text import json_text, page_of
+    from schemagen.schema.to_regex import json_text, page_of
 
     page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
     return not is_empty(json_text(normaliser, page), max_states=MAX_REFERENCE_STATES)

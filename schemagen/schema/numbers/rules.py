@@ -34,7 +34,7 @@ from schemagen.schema.numbers.spans import (
 )
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import NumberDisjunct
+    from schemagen.schema.ir import NumberDisjunct
     from schemagen.schema.numbers.expressions import NumberStyle
 
 WHOLE, POINT, EXPONENT = 1, 2, 4

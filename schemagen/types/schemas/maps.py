@@ -9,7 +9,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from schemagen.types.schemas.functions import FunctionSchemas
 from schemagen.types.schemas.notes import noted, without_notes
-from schemagen.types.texts import integer_key_schema, number_key_schema
+from schemagen.types.value_patterns import integer_key_schema, number_key_schema
 
 if TYPE_CHECKING:
     from schemagen.types.schemas.notes import Json

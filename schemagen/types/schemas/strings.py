@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from schemagen.types.schemas.notes import CAP, NotedSchemas, noted, without_notes
-from schemagen.types.texts import (
+from schemagen.types.value_patterns import (
     ANY_JSON,
     MAX_ANY_DEPTH,
     TRIMMED_PATTERN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from schemagen.types.schemas.notes import BOUNDS, NotedSchemas, noted
-from schemagen.types.texts import date_bounds_pattern, zone_schema
+from schemagen.types.value_patterns import date_bounds_pattern, zone_schema
 
 if TYPE_CHECKING:
     from schemagen.types.schemas.notes import Json

@@ -10,7 +10,7 @@ from pydantic_core import SchemaValidator, ValidationError, to_jsonable_python
 
 from schemagen.types.flags import combinations
 from schemagen.types.schemas.notes import BOUNDS, NotedSchemas
-from schemagen.types.texts import BYTE_SIZE_PATTERN, COMPLEX_PATTERN, FRACTION_PATTERN, decimal_schemas
+from schemagen.types.value_patterns import BYTE_SIZE_PATTERN, COMPLEX_PATTERN, FRACTION_PATTERN, decimal_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,10 +23,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.syntax import Rule, Terminal, tokens_in
-from schemagen.engine.reference.frames import Frame, Parser, fsms_of
-from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
-from schemagen.engine.reference.matcher import ByteEngine, Mask
 from schemagen.engine.tokens import ids_of
+from schemagen.reference.frames import Frame, Parser, fsms_of
+from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
+from schemagen.reference.matcher import ByteEngine, Mask
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:

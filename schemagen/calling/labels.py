@@ -1,6 +1,6 @@
 """What the parts of an answer are, and an answer read from them once it is whole.
 
-The graph of an answer (`schemagen.calling.wire`) labels its parts; a part whose label is none of these is fixed text.
+The graph of an answer (`schemagen.calling.answer_format`) labels its parts; a part whose label is none of these is fixed text.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.regex.spellings import contains, hex_range, spelled
+from schemagen.schema.ir import NEVER, ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 from schemagen.schema.layouts import Layout
-from schemagen.schema.nodes import NEVER, ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 from schemagen.schema.scalars import number_pattern
 from schemagen.schema.strings import string_pattern
 

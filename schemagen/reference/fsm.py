@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from interegular.fsm import FSM, Alphabet
 
-from schemagen.engine.reference.utf8 import ByteAlphabet, utf8_ranges
 from schemagen.errors import LimitError
+from schemagen.reference.utf8 import ByteAlphabet, utf8_ranges
 from schemagen.regex import ast
 from schemagen.regex.substrings import substring_automaton
 

@@ -25,9 +25,9 @@ from collections import defaultdict, deque
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from schemagen.engine.reference.fsm import byte_fsm, rows_of, start_of, symbols_of
-from schemagen.engine.reference.matcher import ByteEngine, Mask
 from schemagen.errors import UnsatisfiableSchemaError
+from schemagen.reference.fsm import byte_fsm, rows_of, start_of, symbols_of
+from schemagen.reference.matcher import ByteEngine, Mask
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:

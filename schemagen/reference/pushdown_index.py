@@ -31,13 +31,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from schemagen.engine.reference.transducers import EPSILON, State
 from schemagen.errors import LimitError
+from schemagen.reference.transducers import EPSILON, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from schemagen.engine.reference.pushdown import Pda, Stack
+    from schemagen.reference.pushdown import Pda, Stack
 
 #: Ways to read one token from one state.
 MAX_WAYS = 20_000

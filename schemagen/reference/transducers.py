@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
+from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

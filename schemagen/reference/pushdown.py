@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.context_free.items import Items, Readable, items_of, nullable_rules
 from schemagen.context_free.syntax import ContextFreeGrammar, Rule
-from schemagen.engine.reference.frames import fsms_of, without_dead_rules
-from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
-from schemagen.engine.reference.transducers import EPSILON, Fst, Label, State
 from schemagen.errors import UnsupportedGrammarError
+from schemagen.reference.frames import fsms_of, without_dead_rules
+from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
+from schemagen.reference.transducers import EPSILON, Fst, Label, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

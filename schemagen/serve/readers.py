@@ -10,16 +10,16 @@ import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.calls import ToolCall, new_id
-from schemagen.calling.incremental import AnswerReader
 from schemagen.decode.loop import finish
 from schemagen.events import CallCompleted, CallStarted, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.calling.reading import RawCall
-    from schemagen.calling.wire import Wire
+    from schemagen.calling.answer_format import Wire
+    from schemagen.calling.labels import RawCall
     from schemagen.engine.protocol import Constraint
     from schemagen.serve.jobs import FinishReason
     from schemagen.vocabulary import Vocabulary

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.schema.algebra import plain_rule
-from schemagen.schema.keywords import exact
-from schemagen.schema.nodes import (
+from schemagen.schema.ir import (
     NEVER,
     ArrayDisjunct,
     Const,
@@ -16,6 +15,7 @@ from schemagen.schema.nodes import (
     StringDisjunct,
     ValueSet,
 )
+from schemagen.schema.keywords import exact
 
 if TYPE_CHECKING:
     from schemagen.schema.formats.table import Dialect

@@ -39,8 +39,8 @@ from schemagen.context_free.syntax import (
     substituted,
 )
 from schemagen.context_free.texts import nonempty
-from schemagen.engine.reference.fsm import byte_fsm
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
+from schemagen.reference.fsm import byte_fsm
 from schemagen.regex import ast
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from schemagen.schema.keyword_table import COMPANIONS, OTHER_KEYWORDS, READERS, 
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import Resolved
+    from schemagen.schema.ir import Resolved
 
 LeafKey = tuple[Any, ...]
 

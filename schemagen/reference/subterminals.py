@@ -36,8 +36,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemagen.context_free.syntax import Terminal
-from schemagen.engine.reference.frames import Frame, Parser, fsms_of
-from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
+from schemagen.reference.frames import Frame, Parser, fsms_of
+from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

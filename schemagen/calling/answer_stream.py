@@ -2,7 +2,7 @@
 
 The matcher of an answer may read it in several ways at once: in words that could also end in a marker, behind the last
 argument that there has to be. `AnswerReader` goes by what all ways have in common. Fixed text says nothing by itself, so each
-way is reduced to its *landmarks*, the parts with a label of `schemagen.calling.reading`: where every way has the same landmark
+way is reduced to its *landmarks*, the parts with a label of `schemagen.calling.labels`: where every way has the same landmark
 at the same place, what it holds is said as far as it goes; where all of them have left it, it is over. What has to come
 follows from the graph: `ahead` of a part are the landmarks that can be next, so a tool, or the key of a tagged argument, is
 known as soon as it is the only one.
@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall
+from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text
 from schemagen.calling.pythonic import ArgumentsReader
-from schemagen.calling.reading import Arguments, Begin, CallId, RawCall, TaggedValue, Text
 from schemagen.errors import ValidationFailed
 from schemagen.events import (
     ArgumentCompleted,

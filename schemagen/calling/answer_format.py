@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
-from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedValue, Text
+from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
 from schemagen.engine.languages import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
@@ -31,7 +31,7 @@ from schemagen.vocabulary.adapters import special_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from schemagen.calling.reading import Answer
+    from schemagen.calling.labels import Answer
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
