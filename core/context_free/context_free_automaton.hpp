@@ -29,7 +29,7 @@ struct Parsing {
 
 class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
-    // The grammar is finished. `before`: another one of it, for what was found out.
+    // The grammar is finished. `before`: an earlier automaton of it, whose results are reused.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
                          const Allowance& allowance, const ContextFreeAutomaton* before = nullptr);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
@@ -40,7 +40,7 @@ public:
     Strands& strands() { return strands_; }
     const std::string& name(SymbolId symbol) const { return grammar_.name(symbol); }
     const Allowance& allowance() const { return allowance_; }
-    // For what is expected somewhere, in words.
+    // To describe the expectations at a place, in words.
     Expectations expectations();
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 

@@ -10,7 +10,7 @@ namespace schemagen {
 
 namespace {
 
-// Puts those of both sets into `out`, but for the end of the text if so asked; false: there are none.
+// Puts those of both sets into `out`, except the end of the text if so asked. Returns false if there are none.
 bool intersect(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::vector<uint64_t>& out,
                bool without_end) {
     uint64_t any = 0;
@@ -293,7 +293,7 @@ void LrDemands::depend(uint32_t node, uint32_t on) {
     unite(on, node);
 }
 
-// What comes of some of the lookaheads, which were not applied before.
+// The outcomes of lookaheads that were not applied before.
 void LrDemands::apply(uint32_t node, const Outcomes& outcomes, const uint64_t* lookaheads) {
     if (outcomes.ends && has_bit(lookaheads, kEnd)) set_ends(node);
     Lookaheads some(words_);

@@ -7,11 +7,12 @@
 // goes on well from the goto of the rule there with the lookahead. Only items of a state can demand something, so
 // there are few: for each kernel item of a state a set of lookaheads.
 //
-// A lookahead is a terminal and the kind of the lexeme that it is read as, which tells what may stand behind it.
+// A lookahead is a terminal and the kind of the lexeme that it is read as, which decides the terminals allowed after
+// it.
 //
-// Least fixpoint, and lazy: only what is asked for is worked out, with all that it depends on. What may follow
-// sometimes (adjacency.hpp) counts as possible, so demands are met by every stack that can be finished, and by others
-// only where `is_exact` says no.
+// Least fixpoint, and lazy: only requested demands are computed, with all that they depend on. A neighbour that is
+// sometimes allowed (adjacency.hpp) counts as possible, so demands are met by every stack that can be finished, and by
+// others only where `is_exact` says no.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -72,7 +73,7 @@ private:
         uint32_t state;
         Kind last;                           // of one that reads on
         uint32_t source;                     // of one that is lifted: a node of the state above; else kNone
-        Set set, done;                       // `done`: what was taken over from the source
+        Set set, done;                       // `done`: the part taken over from the source
         std::vector<uint32_t> lifted, into;  // nodes that depend on it
         bool opened = false, queued = false;
     };

@@ -1,4 +1,4 @@
-// Tables of an LR parser, as whoever made them says.
+// Tables of an LR parser, as its generator wrote them.
 //
 // Invariant: a shift or a reduction, or nothing, for each state and terminal; a state is entered by one symbol.
 #pragma once

@@ -1,7 +1,7 @@
 // What reads the terminals of a context-free grammar: configurations of a pushdown automaton, as numbers.
 //
 // A configuration is a value: equal numbers, equal futures. So texts may be forked and rolled back for nothing, and
-// what was found out about a configuration is kept by its number.
+// results about a configuration are cached by its number.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -57,7 +57,7 @@ private:
     uint32_t lowest_ = UINT32_MAX;
 };
 
-// A terminal, and a lower bound of the bytes to the nearest end behind it.
+// A terminal, and a lower bound of the bytes to the nearest end after it.
 struct Distance {
     SymbolId terminal;
     uint32_t bytes;
@@ -76,7 +76,7 @@ class Parser {
 public:
     virtual ~Parser() = default;
     virtual ParserState start() = 0;
-    // Behind a terminal that is not ignored; kNoParse: it cannot follow.
+    // The state after a terminal that is not ignored. kNoParse if it cannot follow.
     virtual ParserState shift(ParserState state, SymbolId terminal) = 0;
     // The lexemes of the terminals that may follow, and of those that are ignored.
     virtual LexemeSets::SetId viable(ParserState state) = 0;
@@ -86,7 +86,7 @@ public:
     virtual ParserState united(ParserState one, ParserState other) = 0;
     // A lower bound of the bytes to the nearest end.
     virtual uint32_t min_bytes(ParserState state) = 0;
-    // Those behind each terminal that may follow, sorted by terminal: lower bounds that are told without a shift. Holds
+    // For each viable terminal, sorted: a lower bound of the bytes to the end after it, found without shifting. Valid
     // until the next call.
     virtual std::span<const Distance> distances(ParserState state) = 0;
     // Rules being read, innermost first, for messages; those of which nothing is left to read need not be there. Where

@@ -1,8 +1,8 @@
-// What was found out of configurations of a parser, kept for all for which it is the same.
+// Results about configurations of a parser, each shared by all configurations for which it is the same.
 //
-// Whether a terminal may follow depends on the few states on top of an LR stack, however deep the stack is. So while
-// something is found out it is measured how far down the stack was looked at (`StackReach`), and what was found is kept
-// by what lies above (top_memo.hpp): the next stack with the same top has the answer, too.
+// Whether a terminal may follow depends on the few states on top of an LR stack, however deep the stack is. So a
+// computation records how far down the stack it looked (`StackReach`), and its result is cached by the entries above
+// (top_memo.hpp): the next stack with the same top has the answer, too.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -87,7 +87,7 @@ private:
 
     TokenSets& sets_;
     const size_t words_;
-    InternedLists keys_;                           // what is wanted and the parts, as pairs of numbers
+    InternedLists keys_;                           // the wanted tokens and the parts, as pairs of numbers
     std::vector<const TokenSet*> known_{nullptr};  // [key]
     std::deque<TokenSet> made_;
 };

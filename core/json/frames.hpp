@@ -55,9 +55,9 @@ struct ValueList {
 
 enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };
 
-// What one open object or array (or the root) allows, whatever is around it: its registers and what follows from them.
-// Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks; registers
-// that cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
+// What one open object or array (or the root) allows, whatever surrounds it: its registers and values derived from
+// them. Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks;
+// registers that cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
 struct FrameState {
     FrameKind kind;
     bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
@@ -78,7 +78,7 @@ struct FrameState {
     uint64_t* offered;     // [slot][words] keys that the slot can take
     const FrameState* origin;          // an interned state with the same keys, but for `taken`; null: none is known
     uint32_t taken;                    // the key that was closed since then, kNoKey: none
-    mutable const Required* required;  // what is still required, where that is not told by `next`; null: not asked yet
+    mutable const Required* required;  // the members still required, unless `next` tells them; null: not asked yet
     mutable const FrameState* after;   // once its value satisfied component 0 and nothing else; null: not asked yet
     mutable const FrameState* item;    // once its next item was begun
 };

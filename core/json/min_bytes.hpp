@@ -67,7 +67,7 @@ private:
     Gaps& gaps_;
     ShortestRest& rest_;
     std::vector<uint32_t>
-        of_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
+        of_repeated_;  // [value] the same after an item of an array with unique items; empty if there are none
     std::vector<uint32_t> of_lines_;  // [value] line breaks of the instance that has the fewest; empty: there are none
     std::vector<uint32_t> behind_;    // [state]
 };

@@ -1,5 +1,5 @@
-// Places where values are expected, and the automata and tries of what may stand there; made when a text first comes to
-// them.
+// Places where values are expected, and the automata and tries of the values allowed there; made when a text first
+// reaches them.
 #pragma once
 #include <memory>
 #include <string>
@@ -65,7 +65,7 @@ struct Position {
     const FrameState* array_state = nullptr;
 };
 
-// What follows a key, or stands at an index: the position, and which slot each satisfied component leads to.
+// The step after a key, or to an index: the position, and which slot each satisfied component leads to.
 struct Move {
     ValueId value;
     uint32_t slot;

@@ -80,11 +80,11 @@ struct ValueNode {
 
 enum class Whitespace : uint8_t { kFlexible, kCompact, kSpaced, kAny, kFixed };
 
-// What stands in the gaps of a fixed layout, as json.dumps(indent=..., separators=...) writes it.
+// The gaps of a fixed layout, as json.dumps(indent=..., separators=...) writes them.
 struct FixedLayout {
     std::string before_comma, after_comma, before_colon, after_colon;
     bool lines = false;  // each member and item is on a line of its own
-    std::string indent;  // of one level, behind a line break
+    std::string indent;  // of one level, after a line break
 };
 
 struct JsonOptions {
@@ -93,7 +93,7 @@ struct JsonOptions {
     uint32_t max_indent = 40;  // kFlexible: spaces or tabs after a line break
     uint32_t max_gap = 64;     // kAny: characters in one gap
     FixedLayout fixed = {};    // kFixed
-    bool around = true;        // kAny: whitespace also before and behind the whole text
+    bool around = true;        // kAny: whitespace also before and after the whole text
 };
 
 // How far an array disjunct is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by

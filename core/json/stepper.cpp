@@ -205,7 +205,7 @@ bool Stepper::step_literal(Configuration& config, uint8_t byte, Arena& arena) {
     if (root && (program_.options.whitespace != Whitespace::kAny || !program_.options.around)) return false;
     Bits satisfied = literal_satisfied(config);
     if (satisfied.none() || !close_value(config, satisfied, config.start, 0, arena)) return false;
-    return config.outside || advance(config, byte, arena);  // outside: what the byte may do depends on what is around
+    return config.outside || advance(config, byte, arena);  // outside: the byte depends on the surroundings
 }
 
 bool Stepper::step_before_key(Configuration& config, uint8_t byte, Arena& arena) {

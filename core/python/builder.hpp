@@ -33,7 +33,7 @@ public:
         std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
 
     using Separators =
-        std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
+        std::tuple<std::string, std::string, std::string, std::string>;  // before and after a comma, a colon
 
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
             uint32_t max_gap, Separators separators, const std::optional<std::string>& indent, bool around,
@@ -52,7 +52,7 @@ public:
         SharedAutomata::clear_out();
     }
     uint64_t generation() const { return shared_->generation; }
-    // Whether a constraint can be embedded in what is built.
+    // Whether a constraint can be embedded in this one.
     bool shares(Constraint& constraint) const { return constraint.lives_in(shared_); }
 
     NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
@@ -67,7 +67,7 @@ public:
         for (size_t k = parts.size(); k-- > 0;) out = shared_->kernel.concat(parts[k], out);
         return out;
     }
-    // `texts`: a list of the caller's, which nobody changes meanwhile.
+    // `texts`: a list of the caller's, which must not change during the call.
     NodeId literals(const nb::list& texts) {
         const Work call(budget_.max_seconds, Work::Manner::kGiveWay, began_);
         std::vector<std::string> copies;
@@ -205,7 +205,7 @@ public:
         disjunct.final = {true};
         return json_->program().add_object(std::move(disjunct));
     }
-    // Any value at all: `literal` has the numbers and literals, what is inside is any value again.
+    // Any value at all: `literal` has the numbers and literals, its members and items are any value again.
     void define_any(ValueId id, NodeId literal) {
         const Call call(*this);
         ArrayDisjunct array;
@@ -260,9 +260,9 @@ public:
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
         return constraint(json_, std::move(tables));
     }
-    // A grammar that is finished here; null: it has no text. Terminals are (name, ignored), lexemes (terminal, text,
-    // what it must not go on as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has
-    // them.
+    // A grammar that is finished here; null if it has no text. Terminals are (name, ignored), lexemes (terminal, text,
+    // texts that it must not go on as, marked), rules (name, items, edges, accepting items), as in
+    // `ContextFreeGrammar`.
     using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
     using Rule =
         std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;

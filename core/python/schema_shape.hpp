@@ -103,7 +103,7 @@ private:
 
 // The text of a Python string; nothing for one that UTF-8 does not have (lone surrogates), or for something else.
 std::optional<std::string_view> text_of(PyObject* object);
-// A length; nothing for what is no int, negative, or longer than any text.
+// A length. Empty if the object is not an int, negative, or longer than any text.
 std::optional<uint32_t> count_of(PyObject* object);
 // Spell a value so that equal spellings mean the same to every keyword: 1, 1.0 and true are told apart. False if that
 // is not known.

@@ -25,8 +25,8 @@ public:
     NodeId never_ending(NodeId node, bool absorbing = false);
     // No prefix of a word needs more characters than this to become a word; kUnbounded: not known.
     uint32_t most_to_finish(NodeId node);
-    // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the
-    // shape of the node does not tell: with & or ~, with bytes that need not be characters.
+    // Characters of the shortest word; the rest of a character that was begun counts as one. Empty if the shape of the
+    // node does not tell: with & or ~, with bytes that need not be characters.
     std::optional<uint32_t> least_chars(NodeId node);
     // A superset of the bytes that its words are made of.
     ByteSet used_bytes(NodeId node) const;

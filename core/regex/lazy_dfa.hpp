@@ -5,10 +5,10 @@
 // Bytes that no component of a state tells apart are one class; a row has one target per class. Few partitions of the
 // bytes occur, so they are interned, and a state costs some dozen targets instead of 256.
 //
-// A component that is a substring of a long text, and perhaps something behind it, has as many states as the text has
-// bytes, or twice as many. They are not made: their numbers, from `kTracked` on, are a range for each table of
-// substrings and what is behind (a `Track`), and their moves are looked up in the table. Where what is behind begins,
-// a state is made as others are.
+// A component that is a substring of a long text, perhaps with something after it, has as many states as the text has
+// bytes, or twice as many. They are not made: their numbers, from `kTracked` on, are a range for each pair of a table
+// of substrings and the language after it (a `Track`), and their moves are looked up in the table. Where the text after
+// the substring begins, a state is made as others are.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -75,11 +75,11 @@ public:
     }
     // Whether it is one of the states that are not made.
     static bool is_tracked(uint32_t id) { return id >= kTracked; }
-    // A table of substrings and what is behind, with a range of states.
+    // A table of substrings and the language after them, with a range of states.
     struct Track {
         const SubstringTable* table;
         uint32_t table_id;
-        NodeId rest;      // what is behind the substring
+        NodeId rest;      // the language after the substring
         uint32_t base;    // the state at its start; those of the table follow
         bool may_end;     // `rest` may be empty
         ByteSet leaving;  // that `rest` begins with
@@ -124,7 +124,7 @@ private:
     HashIndex index_;
     std::deque<Track> tracks_;                        // by their base
     std::array<State, 2> tracked_;                    // states that are not made: [whether they accept]
-    std::unordered_map<uint64_t, uint32_t> leaving_;  // targets of states on tracks where what is behind may begin
+    std::unordered_map<uint64_t, uint32_t> leaving_;  // targets of states on tracks where `rest` may begin
 };
 
 }  // namespace schemagen

@@ -1,4 +1,4 @@
-// How long the words of a language are, and what is missing to one.
+// The lengths of the words of a language, and the shortest way to finish one.
 #include <algorithm>
 
 #include "regex/kernel.hpp"
@@ -117,7 +117,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
         case Kind::kEpsilon: return {0, 0, 0, true};
         case Kind::kBytes:
         case Kind::kChars: return {1, 1, 1, node.kind == Kind::kChars};
-        case Kind::kSubstring:  // a word may end behind every character
+        case Kind::kSubstring:  // a word may end after every character
             return {node.nullable ? 0u : 1u, 1, table_of(node).longest(node.b), true};
         case Kind::kNumber: {
             const uint32_t longest = numbers_.longest(numbers_[node.a]);
@@ -152,7 +152,7 @@ Kernel::Finish Kernel::finish_concat(NodeId id) {
                std::max(out.most, clamp(uint64_t{head.most} + out.shortest)),
                clamp(uint64_t{head.longest} + out.longest), head.exact && out.exact};
         if (k % kMilestone == 0)
-            finish_[chain[k]] = out;  // whoever reads the chain asks at each step: not from end to end
+            finish_[chain[k]] = out;  // a reader of the chain asks at each step: not from end to end
     }
     return out;
 }

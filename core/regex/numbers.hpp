@@ -68,10 +68,10 @@ enum class NumberPhase : uint8_t {
 struct NumberState {
     uint32_t rule = 0;
     NumberPhase phase = NumberPhase::kStart;
-    bool negative = false;     // the value; behind an exponent: the exponent
+    bool negative = false;     // the value; after the `e`: the exponent
     int8_t low = 0, high = 0;  // how the digits so far compare with those of the ends; 0: they are equal
     uint16_t digits = 0;       // from the first one other than 0; in an exponent: all of them
-    uint16_t fraction = 0;     // digits behind the point
+    uint16_t fraction = 0;     // digits after the point
     uint16_t zeros = 0;        // at the end of `digits`, if they matter
     int16_t least = 0, most = 0, exponent = 0;  // the exponents that are allowed, and the one that is being read
     uint64_t rest = 0;                          // the digits without `zeros`, modulo the divisor

@@ -1,12 +1,12 @@
 // A compiled constraint over a vocabulary, shared by all texts that follow it, and how it is renewed.
 //
-// The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of
+// The automaton is extended while it is walked, within the limits of its grammar, and states made for one text are of
 // little use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to
 // its limits is renewed: its program (values, disjuncts, the languages they name) is copied into automata of its own,
 // and everything made on the way is dropped, masks and shortest completions included. That begins a new epoch.
-// Configurations of an earlier epoch mean nothing any more, so whoever follows a text reads it again first (`sync`).
-// The task that came to the limit is then done once more while nobody else is at work: what it needs now, its text
-// needs alone, and if that is too much it is an error.
+// Configurations of an earlier epoch are invalid; a matcher replays its text (`sync`) before going on. The task that
+// came to the limit is then repeated with the constraint to itself: its text alone needs everything that it makes now,
+// and if that is too much it is an error.
 //
 // A constraint is renewed, too, when its automata are to be given back (shared_automata.hpp).
 #pragma once
@@ -58,7 +58,7 @@ private:
         if (MaskFactory* factory = automaton.facets().masks) return factory->make_masks(tables);
         return std::make_unique<Masks>(automaton, tables, strings);
     }
-    // What is made anew in each epoch.
+    // The parts made anew in each epoch.
     struct Engine {
         Engine(std::shared_ptr<SharedAutomata> shared_, std::shared_ptr<Automaton> automaton_,
                const VocabularyTables& tables)

@@ -166,7 +166,7 @@ void TokenTable::read_row(uint32_t id) {
     std::vector<Found> found;
     const std::vector<std::pair<uint32_t, uint32_t>> targets = follow_tokens(config, found);
     arena_.release(mark);
-    // The walk has given its frames back: what is kept is read once more.
+    // The walk has given its frames back: the states to keep are read once more.
     for (auto [state, token] : found) {
         Configuration next = config;
         for (char byte : constraint_->tables->token(token)) automaton.step(next, static_cast<uint8_t>(byte), arena_);

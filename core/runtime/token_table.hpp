@@ -55,8 +55,7 @@ public:
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
-    mutable std::timed_mutex
-        mutex;  // held by whoever calls any of these from several threads; taken before the constraint
+    mutable std::timed_mutex mutex;  // held by callers with several threads; taken before the constraint
 
 private:
     void after_fork() override { new (&mutex) std::timed_mutex; }
@@ -88,7 +87,7 @@ private:
     Arena arena_;         // frames of the states
     uint64_t epoch_ = 0;  // of the constraint, that the configurations of the states belong to
     std::deque<State> states_;
-    size_t whole_ = kFirst;  // states that are more than a number; what a limit stops leaves others behind
+    size_t whole_ = kFirst;  // states that are more than a number; a limit may leave others unfinished
     std::unordered_map<uint32_t, std::string> texts_;  // that lead to the states which no row leads to
     std::vector<uint64_t> scratch_;
     KeyTable keys_;  // of the states from kFirst on

@@ -1,5 +1,5 @@
-// What containers take of the heap: an allocator rounds up what is asked for, and keeps the size beside it. Many small
-// vectors take twice what is in them.
+// The heap memory of containers: an allocator rounds up every request, and keeps its size beside it. Many small vectors
+// take twice their contents.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-// What is thrown where a limit of the caller stops the work.
+// The exceptions for a limit of the caller that stops the work.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -17,7 +17,7 @@ struct LimitExceeded : std::runtime_error {
           worn(worn_) {}
     std::string knob;
     double reached, limit;
-    bool worn;  // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked
+    bool worn;           // perhaps earlier texts used it up: a grammar that starts anew may succeed
     bool alone = false;  // one text asked for all of it
     bool nodes = false;  // derivatives are counted, of which each state may have `Budget::kNodesPerState`
 };

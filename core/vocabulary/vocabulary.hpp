@@ -3,8 +3,8 @@
 // The trie is an array of nodes; `skip` is the index after the subtree, so a rejected byte jumps over everything below
 // it (the flat walk of a recursive descent). Tokens made only of plain string characters (no quote, no backslash, no
 // control character, whole code points) are all allowed inside a free JSON string as long as it has room: there is one
-// bitmask of them per maximal length. What follows a quote or a closing bracket inside a token (a tail) is one of a few
-// hundred texts; they have a trie of their own.
+// bitmask of them per maximal length. The text after a quote or a closing bracket inside a token (a tail) is one of a
+// few hundred texts; they have a trie of their own.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -47,8 +47,8 @@ struct Trie {
     static constexpr uint32_t kNone = UINT32_MAX;
 };
 
-// Depth-first over what is below a node of a trie, with a value for each node on the path. `visit(value, byte, node,
-// next)` reads a byte: it tells whether to go on below the node, and with what.
+// Depth-first below a node of a trie, with a value for each node on the path. `visit(value, byte, node, next)` reads a
+// byte: it tells whether to go on below the node, and with which value.
 template <class Value, class Visit>
 void descend(const Trie& trie, uint32_t top, const Value& start, const Visit& visit) {
     struct Level {
@@ -97,9 +97,8 @@ struct Slice {
 // Of every node of a trie.
 struct SliceTree {
     std::vector<Slice::Set> through;  // the slices that every token which leads to the node or through it is made of
-    std::vector<Slice::Set>
-        below;                   // the same of the rest of these tokens behind the node, where a character ends there
-    std::vector<uint8_t> chars;  // most characters that a token has behind the node
+    std::vector<Slice::Set> below;  // the same of the rest of these tokens after the node, where a character ends there
+    std::vector<uint8_t> chars;     // most characters that a token has after the node
 };
 
 class VocabularyTables {
@@ -121,7 +120,7 @@ public:
     bool has_marks() const { return has_marks_; }
     bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
-    // Of the tokens that have a certain byte, behind which there are at least `behind` bytes more.
+    // Of the tokens that have a certain byte, those with at least `behind` more bytes after it.
     Trie tokens_with(const ByteSet& bytes, size_t behind) const;
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
@@ -138,15 +137,15 @@ public:
     }
     // The most opening brackets of a token.
     uint32_t most_brackets() const { return most_brackets_; }
-    // The tokens with a quote that may end a string or key: what follows it is a tail.
+    // The tokens with a quote that may end a string or key: the text after it is a tail.
     const Trie& quoted() const { return quoted_; }
     // Those whose quote at that node of `quoted` ends it, with the tails.
     std::span<const Ending> endings(uint32_t node) const {
         return {endings_.data() + first_ending_[node], endings_.data() + first_ending_[node + 1]};
     }
 
-    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may
-    // follow a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
+    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only a text that
+    // may follow a value or key is a tail: kNoTail if the rest of `token` after `length` bytes is not.
     static constexpr uint32_t kNoTail = UINT32_MAX;
     const Trie& tails() const { return tails_; }
     size_t tail_count() const { return tail_texts_.size(); }
