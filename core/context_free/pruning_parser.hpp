@@ -2,7 +2,7 @@
 //
 // An ignored lexeme leaves the parser in its state. So it must not be read where no viable terminal can follow it, such
 // as a comment up to the end of a line after Python's `def`, where no line may end. Other terminals may be pruned, too
-// (liveness.hpp): where rules name ignored terminals, not every ignored one may stand wherever the others do.
+// (liveness.hpp): in grammars that write comments and white space into their rules, no terminal is ignored.
 #pragma once
 #include <memory>
 #include <utility>

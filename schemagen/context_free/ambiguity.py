@@ -37,12 +37,12 @@ _Place: TypeAlias = "tuple[str, frozenset[int]]"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found.
+    """The result of a search.
 
     Attributes:
-        searched: All sequences of up to so many terminals were looked at.
-        sequence: One with two derivations; None: there is none among these.
-        cycle: A rule that derives itself alone; None: none was met.
+        searched: The number of terminals up to which all sequences were searched.
+        sequence: One with two derivations, or None if none of these has.
+        cycle: A rule that derives itself alone, or None if none was found.
     """
 
     searched: int

@@ -4,13 +4,13 @@ A lexer that knows what the parser expects runs these terminals side by side. A 
 otherwise the longest match of any of them is taken, as each terminal that has it. So what a terminal may match depends on
 which others are expected beside it. The others that always are, wherever it stands, are found from the rules:
 
-- beside an item stand those that the rules called there begin with, and what follows if they may be empty;
-- at the start of a rule, what stood beside in every case where it is called;
-- behind a symbol, where the same symbol leads from the items that stood beside; and behind a rule, what the rule could go on
-  with instead, or be followed by.
+- beside an item, those that the rules called there begin with, and those that follow if these rules may be empty;
+- at the start of a rule, those beside it in every place where it is called;
+- after a symbol, the items that the same symbol leads to from those beside it; and after a rule, those that the rule could
+  go on with instead, or be followed by.
 
-These are equations over sets of items, whose greatest solution holds for every text. Where what stands beside depends on
-the text before, only what always does competes: then more texts are accepted than by such a lexer, never fewer.
+These are equations over sets of items, whose greatest solution holds for every text. Where the items beside another depend
+on the text before, only those that are always there compete: then more texts are accepted than by such a lexer, never fewer.
 
 Source: of this project; the items are those of Earley 1970, the solution is that of Knaster and Tarski.
 """
@@ -81,8 +81,9 @@ class Places:
     """The places of terminals in rules: each is a symbol of its own there.
 
     Attributes:
-        kinds: What may stand at each place, by the name of its symbol: one kind, or any of several, as in a list of keywords.
-        labels: What the kinds are called in messages.
+        kinds: The terminals that may be read at each place, by the name of its symbol: one kind, or several, as in a list
+            of keywords.
+        labels: The names of the kinds in messages.
         dispatched: Free text and the lazy terminals that interrupt it; see `resolved`.
     """
 
@@ -244,7 +245,7 @@ class _Expected:
         return self._kinds[symbol.name] if isinstance(symbol, Terminal) else (symbol,)
 
     def _moves(self) -> dict[Hashable, dict[int, int]]:
-        """Return for each kind and rule where it leads from an item: to those that stand beside what is behind it there."""
+        """Return for each kind and rule the items after it, by the item where it is read."""
         moves: dict[Hashable, dict[int, int]] = {}
         for _, at, symbol, to in self._edges:
             for key in self._keys(symbol):
@@ -292,7 +293,7 @@ class _Expected:
         return {name: values[unknown] for name, unknown in follow.items()}
 
     def _find_rows(self) -> list[int]:
-        """Return for each item those that stand beside it because of what it goes on with."""
+        """Return for each item those that are beside it because of its own continuation."""
         rows = [1 << at for at in range(len(self._numbers))]
         users: dict[int, list[int]] = {}
         for _, at, symbol, to in self._edges:
@@ -458,7 +459,7 @@ class _Matches:
 
 
 class _Symbols:
-    """What stands in rules for the kinds of terminals.
+    """The symbols of rules for the kinds of terminals.
 
     Attributes:
         terminals: Those that are no texts alone.
@@ -472,7 +473,7 @@ class _Symbols:
         self._known: dict[tuple[int, int], Expression] = {}  # most places have the same rivals as others
 
     def of(self, number: int, beside: int) -> Expression:
-        """Return what stands for a kind beside others."""
+        """Return the expression for a kind beside others."""
         key = self._matches.key(number, beside | 1 << number)
         if key not in self._known:
             lexeme = self._matches.lexeme(*key)
@@ -498,7 +499,7 @@ class _Symbols:
 def resolved(
     start: str, rules: dict[str, Expression], places: Places, *, longest: bool
 ) -> tuple[dict[str, Expression], dict[str, tuple[Lexeme, ...]]]:
-    """Return rules whose terminals match what they do beside the others, and these terminals.
+    """Return rules whose terminals match as they do beside the others, and these terminals.
 
     Args:
         start: The rule whose texts are meant.

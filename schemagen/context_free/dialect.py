@@ -4,13 +4,13 @@ The notation is lark's with more in it (`dialect_parser`): JSON Schemas, grammar
 terminals, rules that are read as one terminal, rules with a parameter.
 
 Terminals that the parser expects at once are run side by side, and the longest match of any of them is taken; a rule with
-``[lazy]``, ``stop=`` or ``suffix=`` is a terminal whose first match ends it, and whatever runs beside it (`competition`). What
-is ignored may stand behind every terminal. Where llguidance and xgrammar differ:
+``[lazy]``, ``stop=`` or ``suffix=`` is a terminal whose first match ends it, and whatever runs beside it (`competition`).
+Ignored texts are allowed after every terminal. Where llguidance and xgrammar differ:
 
 - The longest match is the longest in the text. llguidance goes on as long as any match might get longer, and gives up where it
   does not: ``/[0-9]+(\.[0-9]+)?/ "."`` does not match ``1.`` there. xgrammar takes any match (``lexer="any"``), and a
   lazy rule ends itself alone there; only in free text with tools (`_dispatched`) does it end others, too.
-- What is ignored may stand behind the last terminal, and before ``%json``, as in xgrammar.
+- Ignored texts are allowed after the last terminal, and before ``%json``, as in xgrammar.
 - The text of ``stop=`` is a part of the text. llguidance takes it away again where a rule follows that begins with it.
 """
 
@@ -84,7 +84,7 @@ class _Scope:
         grammar: Its definitions.
         prefix: What its rules' names begin with, so that they are no others'.
         terminals: The languages of its terminals.
-        ignored: What may stand between its terminals.
+        ignored: The ignored text between its terminals.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class _Rules:
         return self._leaf(scope, node)
 
     def _choice(self, scope: _Scope, node: Choice, parameter: int | None) -> Expression:
-        """Return a choice; behind terminals alone what is ignored stands once, which keeps long lists of keywords small."""
+        """Return a choice; after terminals alone the ignored text is written once, which keeps long lists of keywords small."""
         if not all(isinstance(part, Name | LiteralNode) and _is_regular(part) for part in node.parts):
             body = alternatives(*(self._expression(scope, part, parameter) for part in node.parts))
             return self._named(scope, body, len(body.parts) if isinstance(body, Alternatives) else 1)
@@ -289,7 +289,7 @@ class _Rules:
         return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
 
     def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
-        """Return a repetition, the first round of a loop apart: what is expected beside it is not the same."""
+        """Return a repetition, the first round of a loop apart: other terminals are expected beside it."""
         low, high = node.low, node.high
         first = self._expression(scope, node.part, parameter)
         if high is not None or _has_loop(node.part):
@@ -306,11 +306,11 @@ class _Rules:
         return self._value(schema, layout)
 
     def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
-        """Return a terminal, and behind it what is ignored, be the terminal empty or not."""
+        """Return a terminal, empty or not, and the ignored text after it."""
         return sequence(self._lexeme(regex, label, lazy=lazy), self._ignored(scope))
 
     def _lexeme(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
-        """Return a terminal without what is ignored."""
+        """Return a terminal without ignored text."""
         is_optional = is_nullable(regex)
         if nonempty(regex) == ast.EMPTY or (lazy and is_optional):
             return EMPTY_TEXT if is_optional else NOTHING

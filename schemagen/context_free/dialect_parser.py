@@ -2,7 +2,7 @@
 
 A definition ends with its line, except within brackets and where the next line begins with ``|``.
 
-Invariant: groups and grammars inside one another are at most `MAX_NESTING` deep, so that what follows may recurse.
+Invariant: groups and grammars inside one another are at most `MAX_NESTING` deep, so that later passes may recurse.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class DialectParser:
                 )
             if value and _OPTIONS[option]:
                 raise self.scanner.unsupported(
-                    f"the option {option}", at, why="what is read is text, in UTF-8", fix="leave it out"
+                    f"the option {option}", at, why="the grammar reads text, in UTF-8", fix="leave it out"
                 )
             if option == "allow_initial_skip":
                 grammar.skips_first = value
@@ -371,7 +371,7 @@ class DialectParser:
             parts.append(self._item(depth, in_group=in_group))
 
     def _item(self, depth: int, *, in_group: bool) -> Node:
-        """Read a symbol and the repetition behind it."""
+        """Read a symbol and its repetition."""
         at = self.scanner.at
         if self.scanner.take("~"):
             self._skip(in_group=in_group)

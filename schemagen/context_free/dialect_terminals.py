@@ -194,7 +194,7 @@ class Terminals:
             raise self._scanner.limit(f"a pattern: {error.fact}", node.at, why=error.why, fix=error.fix) from error
 
     def _check_pieces(self, node: Pattern) -> None:
-        """Refuse what depends on the text around the terminal, or would be read against what it says."""
+        """Refuse assertions about the text around the terminal, and pieces that would be read against their meaning."""
         is_rust = self._patterns == "rust"
         for piece in (_PIECES if is_rust else _ECMA_PIECES).finditer(node.regex):
             if piece[0] in (r"\b", r"\B"):

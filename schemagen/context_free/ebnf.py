@@ -1,8 +1,8 @@
 r"""EBNF of two kinds, read to rules: that of xgrammar, and that of the W3C's specifications.
 
 xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line begins with ``name ::=``; macros; a lookahead
-assertion ``(= ...)`` at the end of a rule. An assertion is a claim about what follows the rule anyway, by which xgrammar
-prepares its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
+assertion ``(= ...)`` at the end of a rule. An assertion repeats what the grammar allows after the rule, so that xgrammar
+can prepare its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
 ``temperature`` and ``capture`` do not either; a lazy one ends at its first match, so that its texts are those that begin with
 no other one. ``max_tokens`` is refused.
 
@@ -124,7 +124,7 @@ class _Xgrammar(_ByHeads):
         return self.scanner.error(f"{what} that cannot be read", at, fix=fix)
 
     def resolve(self) -> None:
-        """Write lazy rules as the texts that go on behind no other one."""
+        """Write each lazy rule as those of its texts that do not continue another one."""
         more = Text(ast.repeat(ast.ANY_CHAR, 1, None))
         known = RegularRules(
             self.rules, {name: (self.rules[name], sequence(self.rules[name], more)) for name in self._lazy}
@@ -150,7 +150,10 @@ class _Xgrammar(_ByHeads):
         self.skip(depth)
         if depth or not self.rule_ends(depth):
             raise self.scanner.error(
-                "a lookahead assertion that does not end a rule", at, why="it says what follows the rule", fix="move it"
+                "a lookahead assertion that does not end a rule",
+                at,
+                why="it is about the text after the rule",
+                fix="move it",
             )
         return EMPTY_TEXT
 
@@ -270,7 +273,7 @@ class _W3c(_ByHeads):
         return super().head()
 
     def item(self, depth: int) -> Expression:
-        """Read a symbol, its repetition, and what is taken away from it."""
+        """Read a symbol, its repetition, and the texts subtracted from it."""
         left = super().item(depth)
         while True:
             at = self.scanner.at
@@ -311,7 +314,7 @@ class _W3c(_ByHeads):
                 raise self.scanner.unsupported(
                     "a difference of rules that call themselves",
                     at,
-                    why=f"{error.name!r} is recursive, and what is no text of it cannot be told without a stack",
+                    why=f"{error.name!r} is recursive, and no automaton without a stack can recognise its complement",
                     fix="take texts away from rules without recursion only",
                 ) from None
             self.rules[name] = text_of(language)

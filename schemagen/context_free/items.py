@@ -38,7 +38,7 @@ Symbol: TypeAlias = "Rule | Readable"
 #: Symbols of one rule, repetitions written out.
 MAX_POSITIONS = 50_000
 
-#: Pairs of neighbours in one rule: each of n optional symbols in a row has all those behind it as neighbours.
+#: Pairs of neighbours in one rule: each of n optional symbols in a row has all those after it as neighbours.
 MAX_NEIGHBOURS = 1_000_000
 
 
@@ -66,12 +66,12 @@ class _Part:
 
 @dataclass(slots=True)
 class _Automaton:
-    """The position automaton of a body; item 0 is the start, and behind each position is the item with the next number.
+    """The position automaton of a body; item 0 is the start, and item n + 1 is the place after position n.
 
     Attributes:
         symbols: The symbol of each position.
         kinds: The kind of each item, numbered as they come: items of one kind have the same future, as far as is seen at once.
-        follow: For each kind the positions behind it.
+        follow: For each kind the positions after it.
         accepting: The kinds at which the body may end.
     """
 
@@ -256,7 +256,7 @@ def _merged(read: _Automaton) -> Items:
     count = len(read.follow)
     symbols, ranks = _ranked(read.symbols)
     bases = [rank * count for rank in ranks]
-    # By position: the rank of its symbol, and the kind of the item behind it, as one number.
+    # By position: the rank of its symbol, and the kind of the item after it, as one number.
     edges = [base + kind for base, kind in zip(bases, read.kinds[1:], strict=True)]
     users, entering = _neighbours(read)
     same = list(range(count))

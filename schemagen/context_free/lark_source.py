@@ -1,7 +1,7 @@
-"""Lark itself: parsers made of a grammar text and options, what a parser was made of, and lark's errors as ours.
+"""Lark itself: parsers made of a grammar text and options, the sources of a parser, and lark's errors as ours.
 
-A parser of lark holds functions and automata that cannot be compared or pickled. What it was made of can be: its text, and
-those of its options that say something (`LarkSource`). From that the same parser is made again.
+A parser of lark holds functions and automata that cannot be compared or pickled. Its sources can be: its text, and
+those of its options that differ from their defaults (`LarkSource`). From these the same parser is made again.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class LarkSource:
 
         Args:
             definitions: More lines of the grammar.
-            parses: Whether it is to parse texts. If not, and what is read off it are rules and terminals alone (Earley with
+            parses: Whether it is to parse texts. If not, and only its rules and terminals are needed (Earley with
                 a dynamic lexer), it has no ``parser``: making that takes lark 40 % of the time.
             options: Options of lark that count before those of the source.
 
@@ -344,7 +344,7 @@ def indents_of(indenter: Any) -> Indents:
     ):
         raise UnsupportedGrammarError(
             f"postlex={indenter!r:.80}",
-            why="what it makes of the tokens is known to it alone",
+            why="its effect on the tokens cannot be compiled",
             fix="use an Indenter of lark as it is, or write the grammar without postlex",
         )
     return Indents(
@@ -389,7 +389,7 @@ def translated(error: Exception, text: str) -> GrammarError:
     if _COLLISION.search(said):
         return UnsupportedGrammarError(
             f"LALR cannot read the grammar: {_on_one_line(said)}",
-            why="after some texts the next terminal does not tell what was read",
+            why="after some texts the next terminal does not decide between two rules",
             fix="use parser='earley', or write the grammar without this conflict",
         )
     elsewhere = _ELSEWHERE.search(said)

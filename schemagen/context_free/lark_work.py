@@ -1,7 +1,7 @@
 """How much work a grammar would be for lark, told before lark does it.
 
 Lark writes rules out: ``[x]`` doubles the alternatives of a rule, ``(x | y)~0..12`` makes thousands, templates make rules
-without end. What it does afterwards grows with the symbols of all alternatives, with the cube of the longest, and with how
+without end. Its work afterwards grows with the symbols of all alternatives, with the cube of the longest, and with how
 often it goes over all rules until nothing changes. A short text can keep it busy for hours.
 
 So its own trees of the rules, which it reads in time linear in the text, are counted here, and the work is estimated in
@@ -153,13 +153,13 @@ class _Work:
 
         Args:
             calls: Which rules each rule begins, or ends, with, in the order of the grammar.
-            up: Whether what is found goes from the rules that are called to those that call them.
+            up: Whether results go from the rules that are called to those that call them.
         """
         found = {name: 1 << number for number, name in enumerate(calls)}
         changed = True
         while changed:
             changed = False
-            self.add(len(calls) * ROUND, "what is found out about a rule has a long way to the others")
+            self.add(len(calls) * ROUND, "facts about one rule have a long way to the others")
             for name, callees in calls.items():
                 for callee in callees:
                     to, source = (name, callee) if up else (callee, name)

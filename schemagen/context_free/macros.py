@@ -171,7 +171,7 @@ def _substring(macro: _Macro) -> Expression:
 
 
 def _tag_dispatch(macro: _Macro) -> Expression:
-    """Free text, with a rule behind each tag.
+    """Free text, with a rule after each tag.
 
     A tag with an excluded text in it is never complete. ``stop_eos`` and ``stop_str`` are arguments of older versions: whether
     free text may end anywhere, and literals that end all of it.
@@ -239,7 +239,7 @@ def _exclude_token(macro: _Macro) -> Expression:
 
 
 def _token_tag_dispatch(macro: _Macro) -> Expression:
-    """Free text, with a rule behind each token. No text holds a token that is named, or one that is excluded."""
+    """Free text, with a rule after each token. No text holds a named or excluded token."""
     macro.check_names("loop_after_dispatch", "excludes")
     taken = [_token_and_rule(macro, pair) for pair in macro.given.positional]
     given = macro.given.named.get("excludes", ())

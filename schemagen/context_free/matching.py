@@ -1,8 +1,8 @@
 """What Python's `re.match` takes, as a language of `lexeme MARK rest`: where the mark may stand in a text.
 
 A backtracking matcher tries alternatives in order and takes the first way that works, so which prefix of a text it takes
-depends on what follows. That is regular all the same: an alternative is taken where those before it would fail, which a
-negative look-ahead says; a greedy repetition ends where one more round would fail, a lazy one goes on where what follows
+depends on the text after it. That is regular all the same: an alternative is taken where those before it would fail, which a
+negative look-ahead expresses; a greedy repetition ends where one more round would fail, a lazy one goes on where the rest
 would. With the rest of the expression written into these look-aheads, a text with a mark in it is of the language exactly
 if `re` would end its match at the mark. Inside a look-ahead the mark may stand anywhere, for it is no part of the text.
 
@@ -101,11 +101,11 @@ def matched(
         pattern: As for `re`; its flags are written into it.
         before: Patterns of which none may match there, whatever they would take. Those that cannot (`alike`) are
             better left out.
-        only: What it takes has to be a text of this pattern.
-        but_not: What it takes must be a text of none of these.
+        only: Its match has to be a text of this pattern.
+        but_not: Its match must not be a text of any of these.
 
     Raises:
-        UnsupportedPatternError: It asks for what stands before the place where it is tried, or has no regular language.
+        UnsupportedPatternError: It depends on the text before it, or has no regular language.
         PatternError: It is invalid.
     """
     return _matched(pattern, tuple(before), only, tuple(but_not))
@@ -144,35 +144,35 @@ def _not_matched(pattern: str) -> ast.Regex:
 
 @lru_cache(maxsize=1024)
 def _marked_text(pattern: str) -> ast.Regex:
-    """Return the texts of a pattern, the mark, and anything behind it."""
+    """Return the texts of a pattern, the mark, and any text after it."""
     return parse_python(f"(?=(?:{pattern}){MARK})(?s:.)*")
 
 
 @lru_cache(maxsize=1024)
 def _taken(pattern: str) -> ast.Regex:
-    """Return what `re` takes for a pattern, the mark, and any text behind it in which it takes that."""
+    """Return the match of `re` for a pattern, the mark, and any text that gives this match when it follows."""
     return parse_python(f"(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*")
 
 
 def matched_whole(pattern: str) -> Lexeme:
-    """Return the texts of which `re` takes all, if nothing stands behind them.
+    """Return the texts that `re` takes as a whole when no text follows.
 
     Raises:
-        UnsupportedPatternError: It looks at what stands behind them.
+        UnsupportedPatternError: It looks at the text after them.
     """
     if is_simple(pattern):
         return Lexeme(language_of(pattern))
     if _looks_ahead(pattern):
         raise UnsupportedPatternError(
             f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of what it matches",
-            why="whether a part is taken depends on what the whole terminal would match, and that on the text behind it",
+            why="whether a part is taken depends on the match of the whole terminal, and that on the text after it",
             fix="use lexer='dynamic', or write the terminal without it",
         )
     return Lexeme(parse_python(_Marked(pattern).whole()))
 
 
 def _looks_before(tree: Any) -> bool:
-    """Whether a look-behind may stand where the pattern begins, and so ask for what stands before the terminal."""
+    """Whether the pattern may begin with an assertion about the text before the terminal."""
     for at, (code, argument) in enumerate(tree):
         if code in (codes.ASSERT, codes.ASSERT_NOT):
             direction, inner = argument
@@ -232,7 +232,7 @@ def alike(patterns: list[str]) -> list[int]:
 
 
 class _Beginnings(NamedTuple):
-    """Literals by text, and by what they begin with, as bit sets."""
+    """Literals by text, and by their beginnings, as bit sets."""
 
     texts: dict[str, int]
     longer: dict[str, int]
@@ -284,7 +284,7 @@ class _Marked:
     def _refused(self, what: str) -> UnsupportedPatternError:
         return UnsupportedPatternError(
             f"the terminal /{self._pattern}/ has {what}",
-            why="what it takes depends on the text before it, or cannot be told by an automaton",
+            why="its match depends on the text before it, or is beyond an automaton",
             fix="write the terminal without it",
         )
 
@@ -319,7 +319,7 @@ class _Marked:
             return f"(?{sign}{self._plain(inner, flags)})"
         if len(inner) != 1 or inner[0][0] not in _ONE_CHARACTER:
             raise self._refused("a look-behind of more than one character")
-        # The mark, if it is there, is read with the character behind it, so it never stands before this place.
+        # The mark, if it is there, is read with the character after it, so it is never right before this place.
         return f"(?<{sign}{_character(inner[0][0], inner[0][1], flags, guarded=False)})"
 
     # --- the parts in which no mark stands, before one ------------------------------------------------------------------
@@ -356,7 +356,7 @@ class _Marked:
         low, high, inner = argument
         endless = high is codes.MAXREPEAT
         if max(low, 0 if endless else high) > MAX_COPIES:
-            raise self._refused(f"a repetition of more than {MAX_COPIES} rounds whose end depends on what follows")
+            raise self._refused(f"a repetition of more than {MAX_COPIES} rounds whose end depends on the text after it")
         plain = f"(?:{self._plain(inner, flags)})"
 
         def one(behind: str) -> str:
@@ -395,7 +395,7 @@ def _rivals(beginnings: list[str]) -> Iterator[list[int]]:
         beginnings: What each branch begins with.
     """
     ends: dict[str, list[int]] = {}  # the branches of a beginning
-    longer: dict[str, list[int]] = {}  # the branches that go on behind it
+    longer: dict[str, list[int]] = {}  # the branches that go on after it
     for number, text in enumerate(beginnings):
         shorter = (ends.get(text[:length], ()) for length in range(len(text) + 1))
         yield sorted({*longer.get(text, ()), *itertools.chain.from_iterable(shorter)})

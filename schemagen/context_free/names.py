@@ -82,8 +82,8 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
 
 
 def _guest_name(guest: Guest) -> str:
-    """Return what is embedded, in a word or as a text."""
-    spec = getattr(guest.spec, "spec", guest.spec)  # of what was compiled already
+    """Return a short name of an embedded grammar, type or schema."""
+    spec = getattr(guest.spec, "spec", guest.spec)  # that of a compiled spec
     words = spec.__name__ if isinstance(spec, type) else repr(spec)
     is_json = not (hasattr(spec, "rules") or hasattr(spec, "options"))
     words = _shortened(f"JSON of {words}" if is_json else words)

@@ -98,7 +98,7 @@ class Scanner:
         return LimitError(fact, at=self.where(at), why=why, fix=fix)
 
     def unexpected(self, expected: str, fix: str = "") -> GrammarSyntaxError:
-        """Return the error of something else than what is expected here."""
+        """Return the error that ``expected`` was expected here."""
         rest = self.text[self.at : self.at + _SHOWN].split("\n", 1)[0]
         found = "the grammar ends" if self.at_end else f"{rest!r} stands" if rest else "the line ends"
         return self.error(f"{found} where {expected} is expected", fix=fix)

@@ -1,4 +1,4 @@
-"""Grammars made smaller before they are compiled: what derives nothing is dropped, what is regular becomes one terminal.
+"""Grammars made smaller before they are compiled: rules that derive nothing are dropped, regular ones become one terminal.
 
 A rule that does not call itself, however far around, has a regular language if all that it calls has: its body is written out
 where it is called. That is what makes grammars that are read character by character (GBNF, EBNF) fast: the parser sees whole

@@ -1,7 +1,7 @@
 """Which rule derived which part of a text: a chart parser, and the leftmost longest derivation of its chart.
 
 The chart is Earley's (1970), over the items of `schemagen.context_free.items`: a state is a rule, an item in it, and where the
-rule began. What is read is not a character but a whole text of a terminal: from where it begins to each of its ends. Rules that
+rule began. One step reads not a character but a whole text of a terminal: from where it begins to each of its ends. Rules that
 may be empty are stepped over as soon as they are looked for (Aycock & Horspool 2002).
 
 Of several derivations the leftmost longest is taken: at every item the symbol that reaches furthest, and of those the one that
@@ -86,9 +86,9 @@ class _Reader:
     """Where texts of terminals end.
 
     Args:
-        grammar: What they are terminals of.
-        text: What is read.
-        guest_ends: The same for a spec that is embedded: its spec, and where it begins.
+        grammar: The grammar of the terminals.
+        text: The text to read.
+        guest_ends: The same for an embedded spec: its spec, and where it begins.
     """
 
     def __init__(self, grammar: ContextFreeGrammar, text: str, guest_ends: Callable[[Guest, int], list[int]]) -> None:
@@ -117,7 +117,7 @@ class _Reader:
         return []
 
     def _lexeme(self, lexeme: Lexeme, start: int) -> Iterator[int]:
-        """Yield where a lexeme may end, by what follows it."""
+        """Yield the places where a lexeme may end, given the text after it."""
         text = self._text
         if lexeme.marked:
             yield from _recogniser(lexeme.text).ends_before(text, start, MARK)
@@ -152,7 +152,7 @@ class _Chart:
             self._fill(place)
 
     def whole(self) -> _Part | None:
-        """Return the text without what is ignored around it as a part; None if it is not derived."""
+        """Return the text without surrounding ignored text as a part, or None if it is not derived."""
         start = self._grammar.start
         for begin in reversed(self._without_ignored(0)):
             for end in sorted(self.ends[start, begin]):
@@ -211,7 +211,7 @@ class _Chart:
             )
 
     def _without_ignored(self, place: int) -> list[int]:
-        """Return a place and those behind terminals that may stand anywhere."""
+        """Return a place and those after terminals that are allowed anywhere."""
         found = [place]
         for at in found:
             found.extend({end for each in self._ignored for end in self._reader.ends(each, at)} - {*found})
@@ -301,7 +301,7 @@ def spans_of(
     if grammar.tables is not None or grammar.indentation is not None:
         raise UnsupportedGrammarError(
             "the spans of a grammar with an LALR parser or with blocks by indentation",
-            why="which rule derives what is for the parser of lark to say",
+            why="only lark's own parser decides which rule derives which text",
             fix="use Lark.parse(text): its tree has the places of rules with propagate_positions",
         )
     chart = _Chart(grammar, text, _Reader(grammar, text, guest_ends))
@@ -322,7 +322,7 @@ def spans_of(
 
 
 def _trimmed(span: Span, read: list[_Part]) -> Span:
-    """Return a span without the ignored text behind its last terminal."""
+    """Return a span without the ignored text after its last terminal."""
     last = bisect_left(read, span.end, key=lambda part: part.start) - 1
     within = last >= 0 and read[last].start >= span.start and read[last].end < span.end
     return span._replace(end=read[last].end) if within else span

@@ -93,9 +93,9 @@ class TokenRun(HashedOnce):
 
     Attributes:
         low: How many at least, 1 or more.
-        high: How many at most; None: any number.
+        high: How many at most, or None for any number.
         has_lines: Whether tokens with line breaks are among them.
-        within: The texts that it may be; None: each token is text of whole characters.
+        within: The texts that it may be, or None if each token is text of whole characters.
         but: Tokens that are not among them, ordinary ones or not.
     """
 
@@ -203,7 +203,7 @@ def separated(item: Expression, separator: Expression, low: int, high: int | Non
     return repeat(sequence(item, more), min(low, 1), 1)
 
 
-#: Stands between a lexeme and what follows it; no character.
+#: The mark between a lexeme and the text after it, a noncharacter.
 MARK = chr(ast.MAX_CODE_POINT)
 
 
@@ -251,7 +251,7 @@ class Indentation:
         newline: The terminal of a line break in the rules.
         indent: The terminal in the rules that begins a block.
         dedent: The one that ends it.
-        widths: The terminals of line breaks as they are written, and how far right the line behind them begins; None for the
+        widths: The terminals of line breaks as they are written, with the indentation of the next line, or None for the
             one between brackets.
         opening: Brackets between which line breaks mean nothing.
         closing: What closes them.
@@ -275,9 +275,9 @@ class ContextFreeGrammar:
         start: The name of the start rule.
         rules: The body of each rule.
         terminals: The ways to read each terminal.
-        ignored: Terminals that may stand before, between and behind all others.
-        tables: How a parser reads it that does not read all of it; None: every text that it derives.
-        indentation: How lines make blocks; None: they do not.
+        ignored: Terminals that may stand before, between and after all others.
+        tables: The tables of a parser that does not read all of it, or None if every text that it derives is read.
+        indentation: How lines make blocks, or None if they do not.
         left_out: Tokens that no text of it has, and that the rules do not name: special or added ones.
     """
 
@@ -304,7 +304,7 @@ def substituted(expression: Expression, known: Mapping[Expression, Expression]) 
 
 
 def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
-    """Return what is embedded in a grammar, in the order of its rules."""
+    """Return the specs embedded in a grammar, in the order of its rules."""
     return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Guest)))
 
 
@@ -315,7 +315,7 @@ def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
 
 
 def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
-    """Refuse the tokens that a grammar names, where what is read is text alone.
+    """Refuse the tokens that a grammar names, where only text can be read.
 
     Raises:
         UnsupportedGrammarError: It names one.

@@ -19,7 +19,7 @@ def token_of(scanner: Scanner, text: str, at: int) -> Token:
 
     Args:
         scanner: The grammar, for errors.
-        text: What is written, brackets included. A name is all of it: ``<|python_tag|>``.
+        text: The source text, brackets included. A name is all of it: ``<|python_tag|>``.
         at: Where it begins.
 
     Raises:

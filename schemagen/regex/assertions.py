@@ -6,7 +6,7 @@ given the language K of what remains after x:
     T(r, K)       = r K                      r has no assertion
     T(xy, K)      = T(x, T(y, K))
     T(x|y, K)     = T(x, K) | T(y, K)
-    T($, K)       = K & {""}                 likewise for every claim about what follows
+    T($, K)       = K & {""}                 likewise for every assertion about the text after it
     T((?=x), K)   = K & T(x, anything)
     T((?!x), K)   = K & ~T(x, anything)
 

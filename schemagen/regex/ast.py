@@ -95,7 +95,7 @@ ANY_CHAR = Chars(((0, MAX_CODE_POINT),))
 ANY_STRING = Repeat(ANY_CHAR, 0, None)
 
 
-#: From so many ranges on, what is worked out of sets is remembered: a pattern asks the same of \\w, which has 770, at each \\b.
+#: Results about sets of at least this many ranges are cached: a pattern needs those of \\w, which has 770, at each \\b.
 _MANY_RANGES = 32
 
 

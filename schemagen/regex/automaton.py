@@ -1,7 +1,7 @@
 r"""Assertions anywhere, by a deterministic automaton that is turned back into a regular expression.
 
 Idea: run all ways to match the pattern at once. A thread is what remains of the pattern (a leaf that is being matched,
-and a stack of syntax behind it) together with its obligation, one language to which the rest of the text has to belong:
+and a stack of the syntax after it) together with its obligation, one language to which the rest of the text has to belong:
 `$`, `\b` and look-aheads are intersected into it where they are met, and both are replaced by their derivatives at each
 character (alternating automata; Chandra, Kozen & Stockmeyer 1981). What look-behinds ask for is tracked beside the
 threads, as the derivatives of (anything x) by the text so far. Threads that differ in their obligation only are
@@ -53,7 +53,7 @@ class _Rest:
     then: _Rest | None
 
 
-#: (leaf that is being matched, what follows it) -> obligation; (None, None) is a thread that is through.
+#: (leaf that is being matched, syntax after it) -> obligation; (None, None) is a finished thread.
 _Threads = dict[tuple[State | None, _Rest | None], State]
 _Key = tuple[tuple[State, ...], frozenset[tuple[tuple[State | None, _Rest | None], State]]]
 

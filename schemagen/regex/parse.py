@@ -54,7 +54,7 @@ _PLAIN_RUN = re.compile(r"[^\\^$.|?*+()\[\]{}\ud800-\uffff]{2,}(?![*+?{])")
 
 _FLAG_FIELDS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose", "a": "ascii"}
 
-#: What follows "(?" -> what it is called, and why no automaton or this dialect has it.
+#: The text after "(?" -> the name of the group, and why no automaton or this dialect has it.
 _REFUSED_GROUPS = {
     "P=": ("back-reference", "what a group matched has to be remembered, which no finite automaton can do"),
     "(": ("conditional group", "it depends on what a group matched, which no finite automaton remembers"),
@@ -100,7 +100,7 @@ def _character(character: str) -> Chars:
 class Parser:
     """Reads one pattern from left to right."""
 
-    #: What stands for nothing under the flag ``x``.
+    #: White space and comments under the flag ``x``.
     _ignored = _VERBOSE_SKIP
 
     def __init__(
@@ -384,7 +384,7 @@ class Parser:
 
 
 def parse_syntax(pattern: str, *, python: bool, text_groups: bool = False) -> Syntax:
-    """Return a pattern as syntax, its text groups as what they stand for; see `Parser.parse`."""
+    """Return a pattern as syntax, with its text groups expanded; see `Parser.parse`."""
     return Parser(pattern, python=python, text_groups=TEXT_GROUPS if text_groups else frozenset()).parse()
 
 

@@ -8,7 +8,7 @@ make no difference.
 
 What differs from the other dialects: classes nest and have set operations (``[a-z&&[^aeiou]]``), which bind weaker than
 standing side by side and from the left; the tables of `\d`, `\s`, `\w` and `\p{...}` are the crate's own; `$` is only the very
-end of the text; `.` refuses the line feed alone; ``a**`` and ``^*`` repeat what was repeated; without the flag ``u`` the class
+end of the text; `.` refuses the line feed alone; ``a**`` and ``^*`` repeat a repetition; without the flag ``u`` the class
 escapes, `\b` and the flag ``i`` are ASCII.
 
 Invariant: under the flag ``i`` a class is folded before it is negated, and so are both sides of a set operation.
@@ -95,8 +95,8 @@ class _Set:
     Attributes:
         position: Of its bracket.
         negated: Whether ``^`` begins it.
-        ranges: What was read since the last operator.
-        left: What stands before that operator; None without any.
+        ranges: The items since the last operator.
+        left: The operand before that operator, or None without any.
         operator: ``&``, ``-`` or ``~``.
     """
 
@@ -287,7 +287,7 @@ class RustParser(Parser):
                 current.ranges.extend(self._class_item())
 
     def _open_set(self) -> _Set:
-        """Step over ``[`` or ``[^``, and over what is a character only because it comes first."""
+        """Step over ``[`` or ``[^``, and over a character that is literal only because it comes first."""
         cursor = self.cursor
         opened = _Set(cursor.position)
         if self._step() == "^":
@@ -302,7 +302,7 @@ class RustParser(Parser):
         return opened
 
     def _operand(self, current: _Set) -> Ranges:
-        """Return what was read of a class so far, its last operator applied."""
+        """Return the operand of a class read so far, its last operator applied."""
         right = normalise_ranges(current.ranges)
         if current.left is None:
             return right

@@ -96,7 +96,7 @@ def rust_set(item: str) -> Ranges | None:
     r"""Return the code points of a class item such as `\w` or `\p{Greek}`; None if the crate does not know it.
 
     Args:
-        item: What can stand between brackets, without flags.
+        item: An item between brackets, without flags.
     """
     return _shipped().get(item) or _asked(item)
 
@@ -173,7 +173,7 @@ def _asked(item: str) -> Ranges | None:
 
 
 def with_surrogates(low: int, high: int) -> tuple[int, int]:
-    """Return a range, with the surrogates if it begins behind them."""
+    """Return a range, with the surrogates if it begins right after them."""
     return (0xD800, high) if low == 0xE000 else (low, high)
 
 

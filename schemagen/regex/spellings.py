@@ -79,7 +79,7 @@ def quoted_text(text: str, raw: ast.Ranges) -> str | None:
 
     Args:
         text: The string.
-        raw: As for `quoted`; what is above U+FFFF must be in it.
+        raw: As for `quoted`; it must include everything above U+FFFF.
     """
     if any(contains(SURROGATES, ord(c)) for c in text):
         return None

@@ -37,7 +37,7 @@ _ESCAPED = frozenset("\\^$.|?*+()[]{}-&~# ")
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 #: Characters of a text whose substrings are written out.
 MAX_SUBSTRING = 60
-#: Sets of more ranges than this are shorter when they are written by what they leave out, if that is little.
+#: Sets of more ranges than this are written as their complement if that is shorter.
 _FEW = 2
 
 

@@ -5,7 +5,7 @@ Their names are those of Koo, Liu & He 2024, Table 1. The paper shows two of the
 
     (?P<QUOTED_TEXT>)                                no argument
     (?P<TEXT_UNTIL>stop), (?P<SUBSTRING_OF>text)     a fixed text, with the escapes of patterns: \.
-    (?P<DELIMITED_LIST>, |[0-9]+)                    the delimiter, then the item: what is left, alternatives or not
+    (?P<DELIMITED_LIST>, |[0-9]+)                    the delimiter, then the item: the rest, alternatives or not
     (?P<DELIMITED_SUBSEQUENCE_OF>, |bold|italic)     the delimiter, then the items in their order
 
 A list has one item at least; ``(?P<DELIMITED_LIST>...)?`` may be empty. A group of any other name is an ordinary one.
@@ -47,11 +47,11 @@ class TextGroup(NamedTuple):
     """A text group where it stands in a pattern.
 
     Attributes:
-        name: What it is called.
-        alternatives: What ``|`` separates inside of it.
+        name: Its name.
+        alternatives: Its parts, separated by ``|``.
         position: Where it begins.
         cursor: The pattern.
-        is_named: Whether whoever reads the pattern is told where the group is.
+        is_named: Whether the result tells the place of the group.
     """
 
     name: str
@@ -65,7 +65,7 @@ class TextGroup(NamedTuple):
 
         Raises:
             InvalidPatternError: Its argument is missing, one too many, or no fixed text where that is needed.
-            UnsupportedPatternError: What it means cannot be compiled.
+            UnsupportedPatternError: Its language cannot be compiled.
             LimitError: A text is too long, or lists are nested too deep.
         """
         language = _LANGUAGES[self.name](self)
@@ -99,7 +99,7 @@ class TextGroup(NamedTuple):
             raise self.cursor.unsupported(
                 f"an anchor or a look-around in the group {self.name}",
                 self.position,
-                why="what is around a part of a list is not known",
+                why="the text around a part of a list is not known",
                 fix="state the rule without it, or put it outside of the group",
             )
         if len(parts) == 1:
@@ -146,7 +146,7 @@ def _subsequence(group: TextGroup) -> Regex:
 
 
 def _token(group: TextGroup) -> Regex:
-    """Return the texts of tokens. An expression over characters knows none: who counts them reads the groups by name.
+    """Return the texts of tokens. An expression over characters has none: code that counts tokens reads the groups by name.
 
     Raises:
         UnsupportedPatternError: Where an expression is asked for, and not what its groups are.

@@ -103,7 +103,7 @@ def _resolved_by_yaml() -> ast.Regex:
 
 
 def _timestamp() -> ast.Regex:
-    """Return the dates and times of YAML 1.1, whose seconds may have a fraction, and whose zone may stand behind blanks."""
+    """Return the dates and times of YAML 1.1, with optional fractions of seconds, and optional blanks before the zone."""
     few = ast.repeat(_DIGIT, 1, 2)
     date = ast.concat(ast.repeat(_DIGIT, 4, 4), ast.literal("-"), few, ast.literal("-"), few)
     colon, blanks = ast.literal(":"), ast.star(_BLANK)
@@ -130,7 +130,7 @@ def text_without(literals: Iterable[str]) -> ast.Regex:
 
 
 def text_before(stop: str, others: Iterable[str] = ()) -> ast.Regex:
-    """Return the texts behind which ``stop`` is the first occurrence of a literal.
+    """Return the texts after which ``stop`` is the first occurrence of a literal.
 
     Such a text holds no literal, and does not end with the beginning of one that would be complete by the end of ``stop``:
     before ``aa`` no text ends with ``a``.
@@ -163,7 +163,7 @@ def delimited_list(delimiter: ast.Regex, item: ast.Regex) -> ast.Regex:
 def delimited_subsequence(delimiter: ast.Regex, items: Sequence[ast.Regex]) -> ast.Regex:
     """Return one or more of some items in their order, some of them left out, with a delimiter between each two.
 
-    Behind its first item each of those that follow may stand with a delimiter before it, or not. So a subsequence begins in the
+    After its first item each later one may come with a delimiter before it, or not. So a subsequence begins in the
     first half of the items and goes on over the second, or lies in the second.
     """
     if len(items) == 1:
