@@ -81,9 +81,9 @@ class _Counter:
 
     def of_rule(self, rule: str, length: int) -> dict[_Sequence, int]:
         """Return the sequences of a length that a rule derives, with how many trees each has."""
-        return self._behind((rule, frozenset((0,))), length) if rule in self._alive else {}
+        return self._after((rule, frozenset((0,))), length) if rule in self._alive else {}
 
-    def _behind(self, place: _Place, length: int) -> dict[_Sequence, int]:
+    def _after(self, place: _Place, length: int) -> dict[_Sequence, int]:
         """Return the sequences of a length from a place in a rule to its end."""
         key = place, length
         if key in self._known:
@@ -108,16 +108,16 @@ class _Counter:
                 moves.setdefault(symbol, set()).add(target)
         return moves
 
-    def _extend(self, found: dict[_Sequence, int], symbol: Symbol, behind: _Place, length: int) -> None:
+    def _extend(self, found: dict[_Sequence, int], symbol: Symbol, place: _Place, length: int) -> None:
         """Add the sequences that go on with a symbol; where a side has none, the other is not asked."""
         if not isinstance(symbol, Rule):
             if length:
-                for rest, count in self._behind(behind, length - 1).items():
+                for rest, count in self._after(place, length - 1).items():
                     self._add(found, (symbol, *rest), count)
             return
         shortest = 0 if symbol.name in self._empty else 1
         for own in range(shortest, length + 1 if symbol.name in self._alive else 0):
-            rests = self._behind(behind, length - own)
+            rests = self._after(place, length - own)
             firsts = self.of_rule(symbol.name, own) if rests else {}
             for first, trees in firsts.items():
                 for rest, count in rests.items():

@@ -269,10 +269,10 @@ class _Expected:
                 ends.setdefault(name, []).append(beside[at])
         for _, at, symbol, to in self._edges:
             keys = dict.fromkeys(leading[each] for each in self._keys(symbol))
-            behind = [solver.add(moved=(beside[at], key)) for key in keys]
-            solver.sources[beside[to]] += behind
+            moved = [solver.add(moved=(beside[at], key)) for key in keys]
+            solver.sources[beside[to]] += moved
             if isinstance(symbol, Rule):
-                solver.sources[behind[0]].extend(ends.get(symbol.name, ()))
+                solver.sources[moved[0]].extend(ends.get(symbol.name, ()))
                 solver.sources[beside[self._numbers[symbol.name, 0]]].append(beside[at])
                 if symbol.name in self._nullable:
                     solver.sources[beside[to]].append(beside[at])
@@ -286,9 +286,9 @@ class _Expected:
         solver.sources[follow[self._start]].append(nothing)
         for name, _, symbol, to in self._edges:
             if isinstance(symbol, Rule):
-                behind = solver.add(self._rows[to])
-                solver.sources[behind].append(follow[name] if to in self._accepting else nothing)
-                solver.sources[follow[symbol.name]].append(behind)
+                after = solver.add(self._rows[to])
+                solver.sources[after].append(follow[name] if to in self._accepting else nothing)
+                solver.sources[follow[symbol.name]].append(after)
         values = solver.solved(self._everything)
         return {name: values[unknown] for name, unknown in follow.items()}
 

@@ -28,7 +28,7 @@ def dispatched(
         last: The free text at the end.
         loop: Whether free text goes on after the expression of a tag.
     """
-    taken = [sequence(Text(text_up_to(tag, literals)), behind) for tag, behind in tags]
+    taken = [sequence(Text(text_up_to(tag, literals)), after) for tag, after in tags]
     if loop:
         return sequence(repeat(alternatives(*taken), 0, None), last)
     return alternatives(last, *taken)

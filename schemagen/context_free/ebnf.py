@@ -168,10 +168,10 @@ class _Xgrammar(_ByHeads):
         """Return the call of a rule, or what a macro stands for."""
         if name not in MACROS:
             return super().call(name, at)
-        behind = self.scanner.at
+        after = self.scanner.at
         self.scanner.match(self.blank)
         if not self.scanner.take("("):
-            self.scanner.at = behind
+            self.scanner.at = after
             return super().call(name, at)
         expression, rules, left_out = expand(self.scanner, self._arguments(name, at), prefix=f"{name} at {at}")
         self.rules.update(rules)

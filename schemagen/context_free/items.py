@@ -235,7 +235,7 @@ def positions_of(body: Expression) -> Items:
         LimitError: Its repetitions are too long to be written out.
     """
     read = _read(body)
-    leaving = [[(read.symbols[at], at + 1) for at in sorted(behind)] for behind in read.follow]
+    leaving = [[(read.symbols[at], at + 1) for at in sorted(following)] for following in read.follow]
     return Items(
         [list(leaving[kind]) for kind in read.kinds],
         {item for item, kind in enumerate(read.kinds) if kind in read.accepting},
@@ -297,8 +297,8 @@ def _neighbours(read: _Automaton) -> tuple[list[set[int]], list[list[int]]]:
     entering: list[list[int]] = [[] for _ in read.follow]
     for at, kind in enumerate(read.kinds[1:]):
         entering[kind].append(at)
-    for user, behind in enumerate(read.follow):
-        for at in behind:
+    for user, following in enumerate(read.follow):
+        for at in following:
             users[read.kinds[at + 1]].add(user)
     return users, entering
 

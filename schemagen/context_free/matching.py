@@ -328,8 +328,8 @@ class _Marked:
         """Return what a matcher takes of some parts, `rest` being all that it would still have to match."""
         out = []
         for at, (code, argument) in enumerate(tree):
-            behind = self._plain(tree[at + 1 :], flags) + rest
-            out.append(self._one(code, argument, behind, flags))
+            after = self._plain(tree[at + 1 :], flags) + rest
+            out.append(self._one(code, argument, after, flags))
         return "".join(out)
 
     def _one(self, code: Any, argument: Any, rest: str, flags: int) -> str:
@@ -359,8 +359,8 @@ class _Marked:
             raise self._refused(f"a repetition of more than {MAX_COPIES} rounds whose end depends on the text after it")
         plain = f"(?:{self._plain(inner, flags)})"
 
-        def one(behind: str) -> str:
-            return f"(?:{self._sequence(list(inner), behind + rest, flags)})"
+        def one(after: str) -> str:
+            return f"(?:{self._sequence(list(inner), after + rest, flags)})"
 
         out = ""
         for k in range(low):

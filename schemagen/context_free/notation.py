@@ -107,10 +107,10 @@ class Notation(ABC):
             raise self.scanner.unexpected("the name of a rule")
         self.options(found[0])
         self.scanner.match(_BLANKS)
-        behind = self.scanner.at
+        after = self.scanner.at
         self.scanner.match(self.blank)
         if not self.scanner.take("::="):
-            self.scanner.at = behind
+            self.scanner.at = after
             raise self.scanner.unexpected("'::='", fix=f"write the rule as {found[0]} ::= ...")
         return found[0]
 

@@ -174,8 +174,8 @@ class _Chart:
                     self._predict(symbol.name, after, place, todo)
                     continue
                 for end in self._reader.ends(symbol, place):
-                    for behind in self._without_ignored(end):
-                        self._add(behind, after)
+                    for begin in self._without_ignored(end):
+                        self._add(begin, after)
         del self._sets[place]
 
     def _predict(self, rule: str, after: _State, place: int, todo: list[_State]) -> None:
@@ -253,8 +253,8 @@ class _Chart:
             if isinstance(symbol, Rule):
                 yield _Step(to, end, _Part(symbol.name, place, end))
                 continue
-            for behind in reversed(self._without_ignored(end)):
-                yield _Step(to, behind, _Part(None, place, end))
+            for begin in reversed(self._without_ignored(end)):
+                yield _Step(to, begin, _Part(None, place, end))
 
     def _ends_within(self, whole: _Part, symbol: Symbol, place: int, number: int) -> Iterator[tuple[int, int]]:
         """Yield where a symbol may end that begins somewhere, the furthest first: the end, negated, and the number of the edge.

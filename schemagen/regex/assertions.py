@@ -305,10 +305,10 @@ def top_level_look_behinds(syntax: Syntax) -> Syntax:
     for index, part in enumerate(syntax.parts):
         if isinstance(part, LookBehind):
             prefix = prefix_language(sequence(syntax.parts[:index]))
-            behind = prefix_language(sequence((ANY_STRING, part.inner)))
-            if prefix is None or behind is None:
+            looked = prefix_language(sequence((ANY_STRING, part.inner)))
+            if prefix is None or looked is None:
                 raise NotAlgebraicError
-            here = intersect(prefix, complement(behind) if part.negative else behind)
+            here = intersect(prefix, complement(looked) if part.negative else looked)
             return top_level_look_behinds(sequence((Before((), edge=True), here, *syntax.parts[index + 1 :])))
     return syntax
 

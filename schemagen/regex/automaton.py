@@ -79,7 +79,7 @@ class _Machine:
         self._claims = {id(node): _claims(node, translator) for node in nodes if isinstance(node, LookAhead)}
         behinds = [node for node in nodes if isinstance(node, LookBehind)]
         self._behind_index = {id(node): index for index, node in enumerate(behinds)}
-        behind_languages = [_behind(node) for node in behinds]
+        behind_languages = [_before(node) for node in behinds]
         self.algebra = Algebra(self._sets(nodes, behind_languages, translator.kinds))
         self.behinds = tuple(map(self.algebra.build, behind_languages))
         kind_bits = [self.algebra.alphabet.bits(ranges) for ranges in translator.kinds]
@@ -231,7 +231,7 @@ def _claims(node: LookAhead, translator: Translator) -> tuple[Regex, ...]:
         ) from None
 
 
-def _behind(node: LookBehind) -> Regex:
+def _before(node: LookBehind) -> Regex:
     """Return the texts at the end of which a match of the look-behind's inside ends."""
     try:
         found = prefix_language(sequence((ANY_STRING, node.inner)))
