@@ -30,8 +30,8 @@ public:
     virtual std::optional<ByteSet> nearer_bytes(const Configuration&) { return std::nullopt; }
     // Roughly how many microseconds a step takes that was never taken before.
     virtual uint32_t step_cost() const { return 1; }
-    // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by
-    // tokens.
+    // An upper bound of the tokens of the shortest completion, or of its bytes where tokens are not counted; kFar if
+    // unknown.
     virtual uint32_t most_tokens(const Configuration&) { return Automaton::kFar; }
     // The same without the string, number or key that is being read. Changes nothing: any number of threads may ask at
     // once.
@@ -39,8 +39,8 @@ public:
     // How many more tokens may be needed after one token with that many opening brackets than `most_tokens_around`
     // tells before it; kFar if unknown.
     virtual uint32_t growth(uint32_t) const { return Automaton::kFar; }
-    // Append the shortest completion, the first of the shortest; false, and anything appended: it has to be searched
-    // for.
+    // Append the shortest completion, the first of the shortest. Returns false, with any text appended, if a search is
+    // needed.
     virtual bool write_shortest(const Configuration&, std::string&) { return false; }
     // A copy whose frames live in `arena`, of a configuration that has an exact identity.
     virtual Configuration keep(const Configuration& config, Arena&) { return config; }

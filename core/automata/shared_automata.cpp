@@ -125,7 +125,7 @@ void SharedAutomata::take() {
     kernel.has_readers.store(false, std::memory_order_relaxed);
 }
 
-// Never waits for another writer: that one may be waiting for this reader.
+// Never waits for another writer, because that one may be waiting for this reader.
 bool SharedAutomata::try_take_from_reading() {
     if (!writers_.try_lock()) return false;
     ++depth_;

@@ -338,7 +338,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
     const Trie& trie = draft.tables.all();
     const SliceTree& slices = draft.tables.slices();
     const auto [slice, length] = start_of(draft);
-    // 1) What a slice settles.
+    // 1) The tokens that a slice decides.
     if (slice == Slice::kCount) {
         draft.words.assign(draft.tables.words(), 0);
     } else {

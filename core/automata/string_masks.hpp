@@ -109,7 +109,7 @@ public:
     // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
-    // Of a state at a node of the trie, so many bytes deep.
+    // Of a state at a node of the trie, `depth` bytes deep.
     std::shared_ptr<const StringRest> rest(uint32_t state, uint32_t node, size_t depth, const VocabularyTables& tables);
     std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
     std::shared_ptr<const LiteralRest> literal(uint32_t state, uint32_t node, const VocabularyTables& tables);
@@ -127,10 +127,10 @@ private:
     // How many characters of a slice can be read, whichever they are; `ending`: the string may end after each of them.
     struct Safe {
         uint8_t chars;  // Slice::kMany: without end
-        bool exact;     // otherwise at least so many
+        bool exact;     // otherwise `chars` is a lower bound
     };
     struct Start {
-        size_t slice, chars;  // Slice::kCount: none
+        size_t slice, chars;  // Slice::kCount if there is none
     };
     Start start_of(Draft& draft);
     bool settled(Draft& draft, uint32_t state, uint32_t node);

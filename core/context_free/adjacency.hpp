@@ -61,13 +61,13 @@ private:
         std::optional<bool> free;
         std::optional<When> last;
         std::unique_ptr<std::vector<LexemeGraph::State>> states;
-        size_t told = 0;               // beginnings of which `followed` tells
+        size_t told = 0;               // beginnings that `followed` covers
         std::vector<Answer> followed;  // [beginning / 64]
     };
     // The bytes after which a promise is kept for good, and those that do not break it.
     struct Keeping {
         ByteSet free, unbroken;
-        std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of so many beginnings
+        std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of 64 beginnings
     };
     uint32_t number_of(const ByteSet& first);
     When behind(LexemeId lexeme, uint32_t beginning);

@@ -56,7 +56,7 @@ public:
     uint64_t memory_bytes() const override;
 
 private:
-    // Of which string a text is in is not known, so each token has to be read.
+    // The string that a text is in is not known, so each token has to be read.
     bool stays_inside(const Configuration&, const Configuration&) override { return false; }
     std::optional<ByteSet> nearer_bytes(const Configuration& config) override {
         return strands_.nearer_bytes(config.state);

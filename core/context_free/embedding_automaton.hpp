@@ -55,7 +55,7 @@ public:
 
 private:
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
-    // What a byte makes of a configuration.
+    // The configuration after a byte, in parts.
     struct Step {
         uint8_t byte;
         Arena& arena;

@@ -73,7 +73,7 @@ void Expectations::read(const std::vector<LexemeGap>& gaps, uint8_t byte) {
     ++length_;
 }
 
-// Where the lexeme of a strand began; `end`: not known. A strand may be made of several, which the parser has united.
+// Where the lexeme of a strand began, or `end` if unknown. A strand may be several that the parser has united.
 size_t Expectations::begin_of(const Strand& strand, size_t end) {
     size_t begin = end;
     for (const Run& run : runs_)

@@ -7,7 +7,7 @@
 // marked lexeme is described in full, as matchers that try alternatives in order need.
 //
 // Invariants, seen to by the caller: every rule derives some text if every terminal has one (unproductive ones are
-// dropped); lexemes have texts, none of which is empty. A terminal without lexemes is read where another one says so,
+// dropped); lexemes have texts, none of them empty. A terminal without lexemes is read by another automaton,
 // or never, and has no text of its own.
 #pragma once
 #include <cstdint>

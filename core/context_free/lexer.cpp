@@ -59,7 +59,7 @@ LexerState Lexer::intern(std::vector<Component> components) {
     return id;
 }
 
-// The first and the last of the bytes around one of which all lead to the same state.
+// The first and the last byte of the range around one that leads to the same state.
 std::pair<unsigned, unsigned> Lexer::alike(LexerState state, uint8_t byte) {
     ByteCuts cuts{};
     cuts[kPlaneOfMark >> 6] = uint64_t{3} << (kPlaneOfMark & 63);  // begins and ends there

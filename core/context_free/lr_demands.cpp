@@ -54,7 +54,7 @@ void LrDemands::find_kinds(Adjacency& adjacency) {
         if (is_new) may_follow_.push_back(followed);
         kinds_.push_back(at->second);
     }
-    // Where a block begins or ends is not told by the states alone.
+    // The states alone do not tell where a block begins or ends.
     if (indentation_) is_exact_ = false;
 }
 
@@ -322,7 +322,7 @@ void LrDemands::look_ahead(uint32_t node, Lookahead lookahead) {
         apply(node, outcomes(state, production.rule, one_.data()), one_.data());
 }
 
-// What the lexer may find next.
+// The lookaheads that the lexer may find next.
 void LrDemands::open(uint32_t node) {
     const uint32_t state = nodes_[node].state;
     const std::vector<bool>& follows = may_follow_[nodes_[node].last];

@@ -60,7 +60,7 @@ public:
     // (rule, state) sorted by rule.
     const std::vector<std::pair<SymbolId, uint32_t>>& gotos(uint32_t state) const { return gotos_[state]; }
     const Lookaheads& lookaheads(uint32_t state) { return steps(state).all; }
-    // What a state on top demands, if a lexeme of a kind was read last. Holds until the next call.
+    // The demands of a state on top, if a lexeme of a kind was read last. Valid until the next call.
     const Set& behind(uint32_t state, Kind last);
     // Of a goto of the state, for some lookaheads at least. Of a node `set` has the demands once `solve` was called.
     const Outcomes& outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads);
@@ -77,7 +77,7 @@ private:
         std::vector<uint32_t> lifted, into;  // nodes that depend on it
         bool opened = false, queued = false;
     };
-    // What a state does with lookaheads.
+    // The actions of a state on lookaheads.
     struct Steps {
         std::vector<std::pair<uint32_t, Lookaheads>> reductions;  // by production
         Lookaheads shifts, all;

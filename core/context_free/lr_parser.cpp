@@ -120,7 +120,7 @@ LrParser::Contexts LrParser::begin_contexts(const Reading& reading) {
     return out;
 }
 
-// Adds those further down, up to so many.
+// Adds the contexts further down, up to `count`.
 void LrParser::add_contexts(const Reading& reading, size_t count, Contexts& contexts) {
     if (contexts.size() >= count) return;
     const Contexts own = below(reading.under, count - reading.pushed.size());

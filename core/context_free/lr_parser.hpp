@@ -52,7 +52,7 @@ private:
         SymbolId symbol;  // that led to the state on top
         uint32_t height = 0;
         uint32_t entry = 0;              // the state on top, or its context
-        uint32_t reach = UINT32_MAX;     // the lowest entry that the context was told by
+        uint32_t reach = UINT32_MAX;     // the lowest entry that the context depends on
         ParserState derived = kNoParse;  // of the parser of frames, after the symbols on the stack
         LexemeSets::SetId viable = kUnknown;
         uint32_t viable_reach = 0;

@@ -42,7 +42,7 @@ private:
     using When = Adjacency::When;
     using Row = std::vector<When>;  // by terminal that is read
     struct Neighbours {
-        Row behind;  // when the others may follow it, then the end of the text; empty: always
+        Row behind;  // when the others may follow it, then the end of the text; always if empty
         Row before;  // when it may follow those of which this is not empty
         auto operator<=>(const Neighbours&) const = default;
     };

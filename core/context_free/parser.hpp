@@ -82,15 +82,15 @@ public:
     virtual LexemeSets::SetId viable(ParserState state) = 0;
     // Whether the text may end.
     virtual bool accepting(ParserState state) = 0;
-    // The state whose futures are those of either; kNoParse: there is none.
+    // The state whose futures are those of either. kNoParse if there is none.
     virtual ParserState united(ParserState one, ParserState other) = 0;
     // A lower bound of the bytes to the nearest end.
     virtual uint32_t min_bytes(ParserState state) = 0;
     // For each viable terminal, sorted: a lower bound of the bytes to the end after it, found without shifting. Valid
     // until the next call.
     virtual std::span<const Distance> distances(ParserState state) = 0;
-    // Rules being read, innermost first, for messages; those of which nothing is left to read need not be there. Where
-    // a terminal that may follow is given, those that go on with it.
+    // Rules being read, innermost first, for messages; finished ones may be left out. With a terminal that may follow,
+    // only the rules that go on with it.
     virtual std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) = 0;
     virtual size_t memory_bytes() const = 0;
     // Where configurations are stacks: these, which of them a configuration is, and how far down the functions above

@@ -29,7 +29,7 @@ public:
         insert(question, state, lowest, answer);
         return answer;
     }
-    // The parts of it. Of states that are no stacks nothing is measured, and all of the state counts.
+    // The parts of it. For states that are not stacks, all of the state counts.
     uint32_t find(uint32_t question, ParserState state) const {
         if (!stacks_) return answers_.find(state, question);
         const StackOf whole = parser_.stack_of(state);

@@ -214,7 +214,7 @@ const FrameState* FrameStates::with_item(const FrameState* from, Arena& arena) {
     return out;
 }
 
-// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr: it may not
+// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr if it may not
 // close.
 const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena) {
     uint64_t memo = uint64_t{from->id} << 32 | (key != kNoKey ? key : 0x80000000u | bits_id(classes));

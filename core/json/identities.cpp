@@ -115,7 +115,7 @@ Configuration Identities::least_constrained(const Configuration& config) {
     return out;
 }
 
-// Whether a token read after so many code points may come too close to the length that the string must have.
+// Whether a token read after `count` code points may come too close to the minimum length of the string.
 bool Identities::near_least(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const {
     return count < disjunct.min_chars && count + longest + 1 >= disjunct.min_chars;
 }

@@ -28,7 +28,7 @@ struct ObjectSet {
     Bits initial;                     // slots alive at the start
     std::vector<std::string> keys;    // sorted, of all disjuncts
     std::vector<TrieNode> trie;
-    std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
+    std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null if the key is forbidden
     std::vector<std::vector<uint32_t>> place;               // [slot][key] -> declaration index, kNoKey: an extra key
     std::vector<std::vector<uint32_t>> key_at;              // [slot][declaration index] -> key
     std::vector<std::vector<uint64_t>> required;            // [slot] keys, as bits
@@ -36,7 +36,7 @@ struct ObjectSet {
     std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
     uint32_t extra_start = 0;
     uint32_t words = 0;
-    uint32_t most_count = 0;  // more members are no different
+    uint32_t most_count = 0;  // more members make no difference
 };
 
 struct ArraySet {
@@ -44,7 +44,7 @@ struct ArraySet {
     std::vector<uint32_t> state;
     std::vector<uint16_t> owner;
     Bits initial;
-    uint32_t most_count = 0;  // more items are no different
+    uint32_t most_count = 0;  // more items make no difference
     bool unique = false;      // some disjunct asks for unique items
     uint32_t base(uint32_t slot) const { return slot - state[slot]; }
 };
@@ -61,7 +61,7 @@ struct Position {
     std::vector<uint16_t> literal_owner;
     std::unique_ptr<ObjectSet> objects;
     std::unique_ptr<ArraySet> arrays;
-    const FrameState* object_state = nullptr;  // just opened; null: not asked yet
+    const FrameState* object_state = nullptr;  // just opened; null until computed
     const FrameState* array_state = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// What the schema says: its values and disjuncts, which of them have an instance, and how far an array or object is
-// from its end.
+// The compiled schema: its values and disjuncts, which of them have an instance, and how far an array or object is from
+// its end.
 #pragma once
 #include <memory>
 #include <string>
@@ -29,9 +29,9 @@ struct Required {
 struct StringDisjunct {
     NodeId regex;            // over the content, between the quotes, JSON spelling
     uint32_t min_chars;      // code points
-    uint32_t max_chars;      // kUnbounded: none
+    uint32_t max_chars;      // kUnbounded if none
     uint32_t to_finish = 0;  // Kernel::most_to_finish; filled in where a position has the disjunct
-    bool any = false;        // Kernel::is_any_string; likewise, for those who may not ask a kernel that others write
+    bool any = false;        // Kernel::is_any_string; likewise, for threads that may not ask a kernel that others write
 };
 
 // One way to take a member or an item: what its value must be, and the state of the disjunct afterwards. A disjunct

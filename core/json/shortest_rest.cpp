@@ -21,7 +21,7 @@ ShortestRest::ShortestRest(JsonMachine& machine)
 
 // ---- open containers ------------------------------------------------------------------------------------------------
 
-// What a slot of an object or array still requires, besides the value that is being read.
+// The members or items that a slot of an object or array still requires, without the value that is being read.
 Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kArrayFrame)
@@ -103,7 +103,7 @@ uint32_t ShortestRest::most_position(uint32_t id) const {
                : kFar;
 }
 
-// What the containers around a frame require, with the sums.
+// The requirements of the containers around a frame, with the sums.
 const Around& ShortestRest::summed(const Frame* frame) {
     std::vector<const Frame*> chain;
     for (; frame->around.least == kNotSummed; frame = frame->parent) chain.push_back(frame);
@@ -230,7 +230,7 @@ bool ShortestRest::rest_of_word(const Configuration& config, std::string& out) c
     return true;
 }
 
-// What a slot of a container still requires, and its bracket; `skip`: a property that is there. `first`: without a
+// The parts that a slot of a container still requires, and its bracket; `skip`: a property present. `first`: without a
 // comma before.
 void ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip,
                               std::string& out) const {

@@ -72,7 +72,7 @@ bool ShortestValues::follow_word(uint32_t state, uint32_t component, uint32_t le
     return program_.dfa().state(state).accepts[component];
 }
 
-// The shortest text of a string, of `length` bytes with its quotes; empty: not clear.
+// The shortest text of a string, of `length` bytes with its quotes. Empty if it is not clear.
 std::string ShortestValues::first_string(const StringDisjunct& disjunct, uint32_t length) const {
     std::string out = "\"";
     if (length > kMostScalar) return {};
@@ -161,7 +161,7 @@ const Shortest* ShortestValues::only_option(const std::vector<Option>& options) 
     return &texts[options[0].value];
 }
 
-// Sums from the end: what a disjunct requires from each of its properties on.
+// Sums from the end: the requirements of a disjunct from each of its properties on.
 const std::vector<Required>& ShortestValues::required_sums(uint32_t disjunct) {
     ObjectPlan& plan = plans[disjunct];
     if (!plan.from.empty()) return plan.from;
@@ -196,7 +196,7 @@ Required ShortestValues::price(const Property& property) const {
     return out;
 }
 
-// What a disjunct requires from a property on, besides keys of any name.
+// The requirements of a disjunct from a property on, besides keys of any name.
 Required ShortestValues::required_members(uint32_t disjunct, uint32_t place) {
     Required out = required_sums(disjunct)[place];
     out.unclear += program_.objects[disjunct].final.size() > 1 || out.count < program_.objects[disjunct].min_properties;

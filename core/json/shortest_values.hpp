@@ -48,7 +48,7 @@ class ShortestValues {
 public:
     explicit ShortestValues(JsonMachine& machine);
 
-    // The shortest text (json/shortest_values.hpp). Not told of a fixed layout, whose gaps have texts of their own.
+    // The shortest text (json/shortest_values.hpp). Not for a fixed layout, whose gaps have texts of their own.
     bool tells_shortest() const { return program_.options.whitespace != Whitespace::kFixed; }
     std::string comma() const;
     std::string colon() const;

@@ -131,7 +131,7 @@ public:
         const Call call(*this);
         return shared_->kernel.number(rule);
     }
-    // Any substring, but for the empty one, of a text in UTF-8. Its table is made while others use the automata.
+    // Any substring of a text in UTF-8, except the empty one. Its table is made while others use the automata.
     NodeId substring(const nb::bytes& text) {
         std::shared_ptr<const SubstringTable> table;
         {
@@ -163,7 +163,7 @@ public:
         node.objects = std::move(objects);
         json_->program().define_value(id, std::move(node));
     }
-    // What a value is made of but for arrays and objects.
+    // The parts of a value other than arrays and objects.
     static ValueNode scalars(NodeId literal, const Strings& strings) {
         ValueNode node;
         node.literal = literal;
@@ -242,7 +242,7 @@ public:
         return shared_->kernel.literals(std::move(texts));
     }
     bool productive(ValueId id) const { return json_->program().productive(id); }
-    // What takes long counts from when the builder was made: all of its calls are one compilation.
+    // The time of a call counts from the making of the builder: all of its calls are one compilation.
     class Call {
     public:
         explicit Call(Builder& builder, Work::Manner manner = Work::Manner::kRelease)
@@ -289,7 +289,7 @@ public:
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
         for (const Guest& guest : guests)
             grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
-        std::vector<LexemeId> numbers;  // kUnread: of one without texts
+        std::vector<LexemeId> numbers;  // kUnread for one without texts
         for (const auto& [terminal, text, longer, marked] : lexemes) {
             const bool is_unread = shared_->kernel.is_empty(text);
             if (is_unread) grammar.set_min_bytes(terminal, ContextFreeGrammar::kFar);  // unless others read it
@@ -383,7 +383,7 @@ private:
     std::shared_ptr<SharedAutomata> shared_;
     std::shared_ptr<JsonAutomaton> json_;
     Budget budget_;
-    const int64_t began_;  // the time counts from here: the seconds that the caller had spent are counted, too
+    const int64_t began_;  // the time counts from here, with the seconds already spent by the caller
 };
 
 }  // namespace schemagen

@@ -354,7 +354,7 @@ public:
 
 private:
     static constexpr size_t kAtOnce = 4;
-    void help();  // what a further thread does
+    void help();  // the work of a further thread
     void fill_some();
     bool fill_row(const Row& row);
     void wait_for_helpers();
@@ -575,8 +575,8 @@ std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::
     return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
 }
 
-// Numbers on their way to Python. No Python object is made while a lock of ours is held: that may wait for another
-// thread (to stop them all, say), and that one for us.
+// Numbers on their way to Python. No Python object is made while a lock of ours is held: making one may wait for
+// another thread (to stop them all, say), which may wait for us.
 struct Numbers {
     explicit Numbers(std::vector<size_t> shape_) : shape(std::move(shape_)) {
         size_t size = 1;

@@ -201,7 +201,7 @@ ValueId SchemaReader::place(PyObject* schema, const Step& step) {
     return known;
 }
 
-// ---- what a schema allows -----------------------------------------------------------------------------------------
+// ---- the values of a schema ---------------------------------------------------------------------------------------
 
 void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
     if (!parts.added.insert(seen.schema).second) return;
@@ -298,7 +298,7 @@ void SchemaReader::Parts::add(const ValueNode& scalars) {
     node.strings.insert(node.strings.end(), scalars.strings.begin(), scalars.strings.end());
 }
 
-// One language for the numbers and literals, and one for the strings of which no characters are counted.
+// One language for the numbers and literals, and one for the strings without a count of characters.
 ValueNode SchemaReader::settled(Parts parts) {
     ValueNode node = std::move(parts.node);
     node.literal = parts.literal.empty()       ? kEmpty

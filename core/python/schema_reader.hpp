@@ -68,7 +68,7 @@ public:
     nb::list read(ValueId id, const nb::dict& schema, size_t most);
     ValueId find(nb::handle schema) const;  // 0: not met yet
     void note(nb::handle schema, ValueId id) { places_.try_emplace(schema.ptr(), id); }
-    // Remember what a deferred leaf became.
+    // Cache the value of a deferred leaf.
     void keep(const nb::bytes& key, NodeId literal, const Builder::Strings& strings) {
         leaves_.put(std::string(view(key)), Builder::scalars(literal, strings));
     }
@@ -118,7 +118,7 @@ private:
     uint32_t walk_to(const Resolved& seen, uint32_t trail);
     nb::tuple described(const Deferred& left) const;
 
-    // What a value is made of, until it is settled.
+    // The parts of a value, until it is settled.
     struct Parts {
         ValueNode node;
         std::vector<NodeId> literal;
@@ -126,7 +126,7 @@ private:
             added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
         void add(const ValueNode& scalars);
     };
-    // What a schema of a known shape allows is added.
+    // Add the values that a schema of a known shape allows.
     void add(const Resolved& seen, uint32_t trail, Parts& parts);
     void add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts);
     void add_typed(const KeywordView& look, uint32_t trail, Parts& parts);

@@ -95,7 +95,7 @@ bool Kernel::WordSearch::step_in_depth() {
     return false;
 }
 
-// The next derivative that was not met before and may have words; kEmpty: none is left.
+// The next derivative that was not met before and may have words, or kEmpty if none is left.
 NodeId Kernel::WordSearch::next_unseen(Open& open) {
     const ByteCuts& cut = kernel_.cuts(open.node);
     while (open.at < 256) {

@@ -80,7 +80,7 @@ size_t LazyDfa::memory_bytes() const {
 
 // ---- substrings ---------------------------------------------------------------------------------------------------
 
-// 0: the node is no substring, or there is no room for the states of another table.
+// 0 if the node is not a substring, or there is no room for the states of another table.
 uint32_t LazyDfa::state_on_track(NodeId node) {
     const auto place = kernel_.substring_place(node);
     const Track* track = place ? track_for(*place) : nullptr;

@@ -1,5 +1,5 @@
 // Deterministic automaton over vectors of nodes, built as it is walked. State 0 is dead. One component is the common
-// case; several are a product whose components are told apart by `accepts` and `alive`. A vector may end in a marker
+// case; several are a product whose components are distinguished by `accepts` and `alive`. A vector may end in a marker
 // component (any string), which only shows whether a character has just ended.
 //
 // Bytes that no component of a state tells apart are one class; a row has one target per class. Few partitions of the
@@ -105,7 +105,7 @@ private:
     struct Row {
         const Classes* classes = nullptr;  // null: never stepped from
         uint32_t* targets = nullptr;
-        bool boundary = false, accepting = false;  // copies of what the state has
+        bool boundary = false, accepting = false;  // copies of the fields of the state
     };
     void open_row(uint32_t state);
     uint32_t* allocate(size_t targets);

@@ -175,9 +175,9 @@ Kernel::Finish Kernel::finish_alternation(const Node& node) {
     return out;
 }
 
-// Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is what can
-// be asked for in addition: a prefix goes on to so many, and from there to a word of the one. Where the shortest word
-// of the one has as many as are asked for, it is that of both.
+// Of several languages the shortest one bounds every word. One language alone can be combined with `at_least` of any
+// characters: a prefix goes on to that length, and from there to a word of the one. If the shortest word of the one is
+// at least that long, it is the shortest of both.
 Kernel::Finish Kernel::finish_conjunction(const Node& node) {
     size_t others = 0;
     uint64_t at_least = 0;

@@ -1,4 +1,4 @@
-// Parts of an alternative or a conjunction that are one: fewer derivatives are told apart.
+// Parts of an alternative or a conjunction that can be merged into one, so that there are fewer different derivatives.
 #include "regex/merging.hpp"
 
 #include <algorithm>

@@ -60,7 +60,8 @@ enum class Phase : uint8_t {
     kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
 };
 
-// What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
+// The rest of the allowance of a grammar. `max_nodes` bounds derivatives, `max_states` the automaton states made of
+// them.
 struct Budget {
     static constexpr uint64_t kNodesPerState = 8;
     uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;

@@ -455,7 +455,7 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
     return false;
 }
 
-// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of so many bytes make a value
+// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of `bytes` bytes make a value
 // inside.
 bool Numbers::ends_with_exponent(const NumberState& s, uint32_t more, int32_t first, uint32_t bytes) const {
     const NumberSide& ends = side(s);

@@ -23,8 +23,8 @@ Ranges intersect(const Ranges& left, const Ranges& right);
 class RangesTable {
 public:
     const Ranges& operator[](RangesId id) const { return sets_[id]; }
-    RangesId find(const Ranges& ranges) const;  // HashIndex::kNone: not there
-    RangesId add(Ranges ranges);                // not there yet
+    RangesId find(const Ranges& ranges) const;  // HashIndex::kNone if absent
+    RangesId add(Ranges ranges);                // absent so far
     size_t memory_bytes() const;                // about
 
 private:

@@ -5,9 +5,9 @@
 // edges to it from the states of its suffixes that were never followed by the byte, and where such a state was, but
 // also stands for longer substrings, a copy of its target for the shorter ones.
 //
-// The text is UTF-8, and a substring is one of whole characters. It begins with one: no edge of the start reads a byte
-// that goes on with a character. So the substring tells where its characters end, and all places where those of one
-// state end are alike: one of them, which is kept, says whether a character ends there.
+// The text is UTF-8, and substrings are made of whole characters: no edge of the start reads a continuation byte. So
+// the substring determines where its characters end, and all places where the substrings of one state end are alike:
+// one of them, which is kept, says whether a character ends there.
 //
 // The fields of a state lie side by side, and the state is their address: a walk to a new one is one look into
 // memory that is far away. Most states are not there at all: substrings that end at one place alone go on as the text

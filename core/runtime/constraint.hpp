@@ -30,7 +30,7 @@ struct Constraint final : ForkSafe, Tenant {
           budget(budget_),
           engine_(std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables)) {}
 
-    // For those who hold the mutex.
+    // For callers that hold the mutex.
     SharedAutomata& shared() { return *engine_->shared; }
     Automaton& automaton() { return *engine_->automaton; }
     MaskEngine& masks() { return *engine_->masks; }
@@ -38,13 +38,13 @@ struct Constraint final : ForkSafe, Tenant {
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
     bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
-    // Its automaton, for another constraint over the same shared automata; null: it lives in others. This constraint
-    // cannot be used any more.
+    // Its automaton, for another constraint over the same shared automata, or null if it lives in others. This
+    // constraint cannot be used any more.
     std::shared_ptr<Automaton> give_automaton(const std::shared_ptr<SharedAutomata>& to);
     uint64_t begin_anew();  // a new epoch, for tests; returns its number
 
-    // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this
-    // epoch. With `reads` it begins beside others who read the automata; it is begun anew where that is not enough.
+    // Do a task that may have to make something new, beginning with `sync`, which brings the caller into this epoch.
+    // With `reads` it begins beside other readers of the automata, and is repeated if that is not enough.
     template <class Sync, class Task>
     auto work(bool reads, const Sync& sync, const Task& task);
 

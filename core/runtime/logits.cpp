@@ -27,8 +27,8 @@ using Brain = Format<uint16_t, 7>;
 using Single = Format<uint32_t, 23>;
 using Double = Format<uint64_t, 52>;
 
-// Logits of which a loop without branches takes care at a time: as many as bits fit into an element, so that each bit
-// can be tested in the lane of its logit.
+// The logits of one round of a branchless loop: as many as an element has bits, so that each bit can be tested in the
+// lane of its logit.
 template <class Bits>
 constexpr size_t kLanes = std::min<size_t>(sizeof(Bits) * 8, 32);
 
@@ -182,7 +182,7 @@ bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat for
 
 double sum_allowed(const float* values, const uint32_t* words, size_t covered) {
     constexpr size_t kSums = 8;            // independent ones, which a vector adds to at once
-    constexpr size_t kWordsAtOnce = 1024;  // so many words before small numbers meet a large sum
+    constexpr size_t kWordsAtOnce = 1024;  // words summed before the result is added to a large sum
     double total = 0;
     size_t at = 0;
     while (at + 32 <= covered) {

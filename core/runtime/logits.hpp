@@ -33,7 +33,7 @@ struct MaskRows {
 // inf, or no allowed one is above -inf. Without `repair` the row is not checked.
 bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair);
 
-// The sum of the values whose bit is 1; of float32 because that is what a softmax gives.
+// The sum of the values whose bit is 1; of float32, the type of a softmax.
 double sum_allowed(const float* values, const uint32_t* words, size_t covered);
 
 // Copies a row that is not masked; nothing to do in place.

@@ -64,7 +64,7 @@ private:
         std::vector<uint32_t> row;  // [class], as many as there were
         uint32_t mask = 0, needed = 0;
         bool ready = false;
-        uint32_t parent = kHost, token = 0;  // how it was found; kHost: by a text of `texts_`
+        uint32_t parent = kHost, token = 0;  // how it was found; kHost if by a text of `texts_`
     };
     struct Found {
         uint32_t state, token;

@@ -1,4 +1,4 @@
-// What any machine gets: masks, forced bytes, budgets, token tables; all compared with trying every token.
+// The features of any machine: masks, forced bytes, budgets, token tables; all compared with trying every token.
 #include <random>
 
 #include "masks/flat_view.hpp"

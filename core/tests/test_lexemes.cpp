@@ -10,7 +10,7 @@ namespace {
 
 using When = Adjacency::When;
 
-// Names that are no keyword, keywords, numbers with and without a fraction, and space: the longest match of each.
+// Names that are not keywords, keywords, numbers with and without a fraction, and space: the longest match of each.
 struct Words {
     Kernel kernel;
     ContextFreeGrammar grammar;

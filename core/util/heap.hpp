@@ -14,10 +14,10 @@ constexpr size_t heap_block(size_t bytes) {
     return taken < 32 ? 32 : taken;
 }
 
-// Of one entry of a map or set that has a node for each: it adds a link, and the bucket or two more links.
+// One entry of a map or set with a node for each entry: the node adds a link, and the bucket one or two more.
 constexpr size_t heap_node(size_t entry) { return heap_block(entry + 2 * sizeof(void*)) + sizeof(void*); }
 
-// Of a deque as long as it is empty: it begins with room for some items, and for the places of such rooms.
+// An empty deque: it begins with room for some items, and for the table of such rooms.
 constexpr size_t kEmptyDeque = heap_block(512) + heap_block(8 * sizeof(void*));
 
 template <class T>

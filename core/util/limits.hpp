@@ -6,7 +6,7 @@
 
 namespace schemagen {
 
-// A limit stopped the work. `knob` is the field of schemagen.Limits, or what the core itself cannot do.
+// A limit stopped the work. `knob` is the field of schemagen.Limits, or a description of a fixed limit of the core.
 struct LimitExceeded : std::runtime_error {
     template <class Reached, class Limit>
     LimitExceeded(std::string knob_, Reached reached_, Limit limit_, bool worn_ = false)
@@ -19,7 +19,7 @@ struct LimitExceeded : std::runtime_error {
     double reached, limit;
     bool worn;           // perhaps earlier texts used it up: a grammar that starts anew may succeed
     bool alone = false;  // one text asked for all of it
-    bool nodes = false;  // derivatives are counted, of which each state may have `Budget::kNodesPerState`
+    bool nodes = false;  // the limit is on derivatives, `Budget::kNodesPerState` for each state
 };
 
 }  // namespace schemagen

@@ -47,7 +47,7 @@ struct Stopped {};
 
 class Work;
 
-// What a thread knows of the call it is making.
+// The data of a thread about its current call.
 struct Here {
     uint32_t countdown = 64;  // polls until the next look
     Work* innermost = nullptr;
@@ -70,8 +70,8 @@ class Work {
 public:
     static constexpr uint32_t kEvery = 64;
     static constexpr double kNoEnd = 1e18;
-    // What a long call does with the interpreter's lock: gives it up until it ends; gives way to other threads and
-    // takes it back before it goes on; keeps it (for calls that read objects which other threads could change).
+    // The interpreter's lock in a long call: released until the call ends; released and taken back now and then, to
+    // give way to other threads; or kept (for calls that read objects which other threads could change).
     enum class Manner : uint8_t { kRelease, kGiveWay, kKeep };
 
     // `since`: when the time began to count, as `now` tells; 0: with this call. A Work within another one has a time of

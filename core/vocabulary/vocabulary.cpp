@@ -120,7 +120,7 @@ void list_children(Trie& trie) {
     trie.first_child[size + 1] = static_cast<uint32_t>(trie.child.size());
 }
 
-// `text(id)` for ids in sorted order of their texts, none of which is empty.
+// `text(id)` for ids in sorted order of their texts, none of them empty.
 template <class Text>
 Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
     Trie trie;

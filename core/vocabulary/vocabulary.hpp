@@ -77,17 +77,17 @@ void descend(const Trie& trie, const Value& start, const Visit& visit) {
 
 inline bool begins_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
 
-// A set of characters that patterns like to take any of. The tokens made of them alone are allowed without a look
-// wherever an automaton reads so many of them, whichever they are; `through` and `below` tell a walk which subtrees it
-// may leave out.
+// A set of characters that patterns often allow. The tokens made of them alone are allowed without a look wherever an
+// automaton reads that many of them, whichever they are; `through` and `below` tell a walk which subtrees it may leave
+// out.
 struct Slice {
     using Set = uint16_t;  // bit k: slice k
     static constexpr size_t kCount = 13;
     static constexpr size_t kRanks = 17;
-    static constexpr uint8_t kMany = 255;                       // characters: so many or more
+    static constexpr uint8_t kMany = 255;                       // this number of characters or more
     using Spelling = std::vector<std::pair<uint8_t, uint8_t>>;  // ranges of the first byte, the second ...
     std::vector<std::pair<uint8_t, uint8_t>> ascii;             // ranges
-    bool beyond_ascii;  // and every character beyond ASCII that is no white space anywhere
+    bool beyond_ascii;  // and every character beyond ASCII that is not white space in any dialect
     static const std::vector<Spelling>& beyond_ascii_spelled();
     static Set within(size_t slice);  // the slices that are parts of it
     // Widest first.
@@ -131,7 +131,7 @@ public:
     uint32_t longest_token() const { return all_.max_depth; }
 
     const SliceTree& slices() const { return slices_; }
-    // Bitmask of the tokens made of at most `rank` characters of a slice; Slice::kRanks: of any number.
+    // Bitmask of the tokens made of at most `rank` characters of a slice; of any number with Slice::kRanks.
     const uint32_t* slice_up_to(size_t slice, size_t rank) const {
         return sliced_.data() + (slice * (Slice::kRanks + 1) + rank) * words();
     }

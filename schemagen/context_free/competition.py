@@ -137,7 +137,7 @@ class _Solver:
         for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):
             for source in sources if moved is None else (*sources, moved[0]):
                 users[source].append(unknown)
-        # First those that follow from nothing; of the others there is nothing to say until something is known of a source.
+        # First the unknowns with a value of their own; the others follow when a source of theirs gets one.
         todo = deque(
             unknown
             for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True))
@@ -187,7 +187,7 @@ class _Expected:
     """The items that stand beside each item.
 
     Args:
-        start: The rule whose texts are meant.
+        start: The start rule.
         rules: The bodies.
         kinds: The numbers of the kinds of terminals, by place.
     """
@@ -322,7 +322,7 @@ def _union(masks: Iterable[int]) -> int:
     return reduce(int.__or__, masks, 0)
 
 
-# --- what a terminal matches beside others ---------------------------------------------------------------------------
+# --- the matches of a terminal beside others --------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
@@ -344,7 +344,7 @@ def _first(regex: ast.Regex) -> ast.Ranges | None:
 
 
 class _Alike:
-    """Which kinds have texts that may begin alike: all with those of which that is not seen at once."""
+    """Which kinds have texts that may begin alike; a pair that is not decided at once counts as alike."""
 
     def __init__(self, kinds: list[Kind]) -> None:
         self._everything = (1 << len(kinds)) - 1
@@ -390,7 +390,7 @@ class _Alike:
 
 
 class _Matches:
-    """What the kinds match beside others.
+    """The matches of the kinds beside others.
 
     Args:
         kinds: The terminals.
@@ -422,7 +422,7 @@ class _Matches:
         if kind.lazy or not self._longest:
             return Lexeme(text)
         rivals = list(_bits(mask & self._rivals[number]))
-        if len(rivals) <= MAX_TESTED:  # one that never is longer makes no difference, but for the time that it takes
+        if len(rivals) <= MAX_TESTED:  # a kind that is never longer only costs time
             rivals = [each for each in rivals if self._goes_on_as(number, each)]
         return Lexeme(text, ast.union(*(self._before_first(each, mask) for each in rivals)))
 
@@ -431,7 +431,7 @@ class _Matches:
         return number, mask & (self._rivals[number] | self._lazy)
 
     def _may_be_longer(self, number: int) -> int:
-        """Return the kinds that may begin like one, but for words that are never longer."""
+        """Return the kinds that may begin like one, except words that are never longer."""
         return self._alike.to(number) & (self._patterns | self._alike.longer_words(number))
 
     def _goes_on_as(self, number: int, other: int) -> bool:
@@ -462,7 +462,7 @@ class _Symbols:
     """The symbols of rules for the kinds of terminals.
 
     Attributes:
-        terminals: Those that are no texts alone.
+        terminals: Those that are not fixed texts.
     """
 
     def __init__(self, kinds: list[Kind], labels: Mapping[Kind, str], matches: _Matches) -> None:
@@ -502,7 +502,7 @@ def resolved(
     """Return rules whose terminals match as they do beside the others, and these terminals.
 
     Args:
-        start: The rule whose texts are meant.
+        start: The start rule.
         rules: Rules with a symbol of its own for each place of a terminal.
         places: These symbols.
         longest: Whether the longest match is taken, and a lazy terminal ends all those beside it; otherwise any match is, and a

@@ -73,7 +73,7 @@ Lexer = Literal["longest", "any"]
 #: Rules, one with a parameter counted for each of its values.
 MAX_RULES = 50_000
 
-#: Parts of a choice that is no rule of its own.
+#: Parts of a choice that does not become a rule of its own.
 MAX_ALTERNATIVES = 50
 
 
@@ -82,7 +82,7 @@ class _Scope:
 
     Attributes:
         grammar: Its definitions.
-        prefix: What its rules' names begin with, so that they are no others'.
+        prefix: The prefix of its rules' names, which makes them unique.
         terminals: The languages of its terminals.
         ignored: The ignored text between its terminals.
     """
@@ -230,7 +230,7 @@ class _Rules:
             )
 
     def _expression(self, scope: _Scope, node: Node, parameter: int | None) -> Expression:
-        """Return what a node of a body stands for."""
+        """Return the expression for a node of a body."""
         if isinstance(node, Name) and not is_terminal_name(node.name):
             return self._call(scope, node, parameter)
         if isinstance(node, Series):
@@ -269,7 +269,7 @@ class _Rules:
         return Rule(name)
 
     def _leaf(self, scope: _Scope, node: Node) -> Expression:
-        """Return what a node stands for that calls no rules of its grammar."""
+        """Return the expression for a node that calls no rules of its grammar."""
         if isinstance(node, Json):
             return sequence(self._json(node), self._ignored(scope))
         if isinstance(node, Embedded):
@@ -321,7 +321,7 @@ class _Rules:
         return repeat(self.places.add(*scope.ignored), 0, 1 if scope.grammar.skips_once else None)
 
     def _label(self, node: Node) -> str:
-        """Return what a terminal is called in messages."""
+        """Return the name of a terminal in messages."""
         if isinstance(node, Name):
             return node.name
         if isinstance(node, LiteralNode):
@@ -433,8 +433,8 @@ def read_dialect(
 
     Args:
         text: The grammar.
-        start: The rule whose texts are meant.
-        value: Returns what ``%json {...}`` stands for, of its schema and how it is written.
+        start: The start rule.
+        value: Returns the expression for ``%json {...}``, given its schema and layout.
         lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does, and
             patterns are in the syntax of Rust. "any": a terminal takes any of its texts, as in xgrammar, and patterns are
             in that of ECMA-262.

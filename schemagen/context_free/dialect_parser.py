@@ -59,7 +59,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
 
 #: Alternatives in one place.
 MAX_ALTERNATIVES = 50_000
-#: What the options of a grammar may be, and whether an option that is true changes its texts.
+#: The options of a grammar, and whether an option that is true changes its texts.
 _OPTIONS = {"allow_initial_skip": False, "ignore_once": False, "no_forcing": False, "allow_invalid_utf8": True}
 
 
@@ -251,7 +251,7 @@ class DialectParser:
 
     def _template(self, at: int) -> Exception:
         return self.scanner.unsupported(
-            "a template", at, why="neither llguidance nor xgrammar has them", fix="write out what it stands for"
+            "a template", at, why="neither llguidance nor xgrammar has them", fix="write out its expansion"
         )
 
     def _attributes(self, name: str) -> Attributes:
@@ -511,7 +511,7 @@ class _StringEscapes(Escapes):
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _substring(scanner: Scanner, given: object, at: int) -> Substring:

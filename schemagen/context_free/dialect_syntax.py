@@ -109,7 +109,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """``A & B``: what all of the parts have."""
+    """``A & B``: the texts that all parts have."""
 
     parts: tuple[Node, ...]
     at: int

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~\-\s]")
 #: By dialect: llguidance has patterns of Rust, xgrammar those of ECMA-262.
 _FLAGS: dict[PatternDialect, str] = {"rust": "imsxu", "ecma-262": "imsu"}
-#: What a pattern is made of, as far as it matters here: an escape, a class, a lazy repetition.
+#: The pieces of a pattern that matter here: an escape, a class, a lazy repetition.
 _PIECES = re.compile(r"\\b|\\B|\\.|\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]|(?:[*+?]|\{[0-9, ]*\})\?|.", re.DOTALL)
 _ECMA_PIECES = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
 

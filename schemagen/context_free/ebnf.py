@@ -134,7 +134,7 @@ class _Xgrammar(_ByHeads):
                 language = known.rule(name)
             except RecursiveRuleError as error:
                 raise self.scanner.unsupported(
-                    f"the lazy rule {name!r}, which is no regular expression",
+                    f"the lazy rule {name!r}, which is not a regular expression",
                     at,
                     why=f"{error.name!r} calls itself before its end, or is read by an automaton of its own",
                     fix="make rules lazy only that call themselves at their end or not at all",
@@ -165,7 +165,7 @@ class _Xgrammar(_ByHeads):
         return Text(_SET.read(self.scanner, at)) if self.scanner.take("[") else None
 
     def call(self, name: str, at: int) -> Expression:
-        """Return the call of a rule, or what a macro stands for."""
+        """Return the call of a rule, or the expansion of a macro."""
         if name not in MACROS:
             return super().call(name, at)
         after = self.scanner.at
@@ -296,7 +296,7 @@ class _W3c(_ByHeads):
             raise self.scanner.unsupported(
                 f"the constraint {constraint[0]!r:.60}",
                 at,
-                why="it is no rule, but a text about one",
+                why="it is not a rule but a text about one",
                 fix="leave it out",
             )
         if self.scanner.take("["):
@@ -326,7 +326,7 @@ def read_ebnf(text: str, dialect: EbnfDialect, start: str) -> ContextFreeGrammar
     Args:
         text: The grammar.
         dialect: Whose notation it is in.
-        start: The rule whose texts are meant.
+        start: The start rule.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.

@@ -70,7 +70,7 @@ def read_gbnf(text: str, start: str) -> ContextFreeGrammar:
 
     Args:
         text: The grammar.
-        start: The rule whose texts are meant.
+        start: The start rule.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.

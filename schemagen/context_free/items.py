@@ -57,7 +57,7 @@ class Items:
 
 @dataclass(slots=True)
 class _Part:
-    """Of a part of a body: the positions it may begin and end with, each once, and whether it may be empty."""
+    """A part of a body: the positions it may begin and end with, each once, and whether it may be empty."""
 
     first: tuple[int, ...]
     last: tuple[int, ...]
@@ -304,7 +304,7 @@ def _neighbours(read: _Automaton) -> tuple[list[set[int]], list[list[int]]]:
 
 
 def _numbered(read: _Automaton, symbols: list[Symbol], same: list[int], edges: list[int]) -> Items:
-    """Return an item for each kind that stands for itself: kinds come in the order of their first items."""
+    """Return an item for each kind that represents itself: kinds come in the order of their first items."""
     count = len(same)
     numbers: dict[int, int] = {}
     first: list[int] = []

@@ -1,12 +1,12 @@
-"""What the lexers of a `lark.Lark` take: for each terminal, the texts that none before it makes another one of.
+"""The texts that the lexers of a `lark.Lark` take: for each terminal, those that no earlier terminal claims.
 
 A lexer of lark tries terminals in an order of their own (priority, width, length, name), and the first that matches is
 taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. Ignored
 terminals are left out before that: a literal in one is not recognised, and no rule sees an ignored terminal. A contextual
 lexer has one such lexer for each set of terminals that states of the parser expect: hundreds, over the same terminals.
 
-So what pairs of terminals mean to each other is found once, and kept as bit sets; what a terminal takes depends on those of
-its rivals alone that are there.
+So the effect of terminals on each other is found once for each pair, and kept as bit sets; a terminal depends only on those of
+its rivals that are there.
 
 Invariants: a terminal that several lexers read in the same way is one object; terminals have the same order in all lexers of a
 parser.
@@ -54,7 +54,7 @@ def pattern_of(terminal: Any, parser: Any) -> str:
 
 
 def ignored_terminals(parser: Any) -> dict[str, str]:
-    """Return the terminals that a parser ignores, each with the name of the one that stands for it where it is ignored.
+    """Return the terminals that a parser ignores, each with the name of the one that replaces it where it is ignored.
 
     A terminal that rules use, too, is two: where a rule expects it, it is a part of the text like any other.
     """
@@ -90,7 +90,7 @@ class Scanners:
         self._known: dict[tuple[int, int, int], Ways] = {}
 
     def ways(self, lexer: Any) -> Ways:
-        """Return how a lexer, of which the parser may have many, reads its terminals, in its order."""
+        """Return how a lexer reads its terminals, in its order. A parser may have many lexers."""
         order = [self._numbers[terminal.name] for terminal in lexer.terminals]
         place = {number: at for at, number in enumerate(order)}
         present = left = earlier = 0

@@ -61,7 +61,7 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
 
     Args:
         parser: The parser.
-        bound: What terminals that the grammar declares are texts of; asked for if it uses them.
+        bound: The expressions of terminals that the grammar declares; asked for if it uses them.
         reserve_words: Whether literals that other terminals match are reserved; see `reserved_words`.
 
     Raises:
@@ -162,7 +162,7 @@ def _has_none(regex: ast.Regex) -> bool:
     try:
         return is_empty(regex)
     except LimitError:
-        return False  # so many states are made of something
+        return False  # something has too many states
 
 
 def _indentation(indenter: Any) -> Indentation | None:
@@ -250,7 +250,7 @@ def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
 
 
 def _expected(parser: Any, states: list[Any], indentation: Indentation | None) -> tuple[Ways, ...]:
-    """Return what the lexer of each state looks for; states with the same lexer share it."""
+    """Return the ways of the lexer of each state; states with the same lexer share them."""
     scanners = Scanners(parser, indentation)
     lexer = lexer_of(parser)
     if parser.options.lexer != "contextual":

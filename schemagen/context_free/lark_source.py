@@ -45,11 +45,11 @@ _COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
 #: What lark asserts where the only grammar of a name lies in the working directory, in which it does not look.
 _ELSEWHERE = re.compile(r"Couldn't import grammar \(.*\), but")
 _TOKEN = re.compile(r"Token\('\w+', '(\w+)'\)")
-_INVALID_TEXT = "it is no grammar in lark's language"
+_INVALID_TEXT = "it is not a grammar in lark's language"
 
 
 class Indents(NamedTuple):
-    """What an `Indenter` of lark goes by."""
+    """The settings of an `Indenter` of lark."""
 
     newline: str
     opening: tuple[str, ...]
@@ -68,13 +68,13 @@ class PackageImports(NamedTuple):
 
 @dataclass(frozen=True)
 class LarkSource:
-    """What a parser of lark is made of.
+    """The sources of a parser of lark.
 
     Attributes:
         text: The grammar.
-        start: The rule whose texts are meant.
+        start: The start rule.
         parser: "earley" or "lalr".
-        lexer: What finds the terminals, by lark's name.
+        lexer: The lexer, by lark's name.
         path: The file of the grammar, from which relative imports are found; for one in a package its name, too.
         options: Lark's other options that were given.
         imports: "files" or "library": whether grammars are imported from files too, or from lark's own library alone.
@@ -232,11 +232,11 @@ def is_lark(value: Any) -> bool:
     return any(base.__name__ == "Lark" and base.__module__ == "lark.lark" for base in type(value).__mro__)
 
 
-# --- what a parser was made of -------------------------------------------------------------------------------------------
+# --- the sources of a parser ---------------------------------------------------------------------------------------------
 
 
 def source_of(parser: Lark) -> LarkSource:
-    """Return what a parser was made of.
+    """Return the sources of a parser.
 
     Raises:
         OptionError: It does not know its text, or has several starts.
@@ -332,7 +332,7 @@ def has_conflicts(parser: Lark) -> bool:
 
 
 def indents_of(indenter: Any) -> Indents:
-    """Return what an `Indenter` of lark goes by.
+    """Return the settings of an `Indenter` of lark.
 
     Raises:
         UnsupportedGrammarError: It is something else, or does more than an `Indenter` does.

@@ -91,7 +91,7 @@ class CharacterSet:
     """A reader of sets in brackets.
 
     Args:
-        escapes: What a backslash means.
+        escapes: The escapes after a backslash.
         has_anything: Whether ``[^]`` is any character.
     """
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MAX_TAGS = 200
 MAX_CHUNKS = 10_000
 
-#: What the characters of a JSON string are that are not escaped.
+#: The characters of a JSON string that are not escaped.
 _PLAIN = ast.Chars(ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (ord('"'), ord('"')), (ord("\\"), ord("\\"))])))
 
 
@@ -91,7 +91,7 @@ class _Macro:
         return self.scanner.error(f"{self.given.macro}(...) {fact}", self.given.at, fix=fix)
 
     def check_names(self, *names: str) -> None:
-        """Refuse named arguments that are none of these."""
+        """Refuse unknown named arguments."""
         for name in self.given.named:
             if name not in names:
                 known = f"give only {', '.join(names)}" if names else "give no named arguments"
@@ -112,7 +112,9 @@ class _Macro:
         given = value if isinstance(value, tuple) else (value,)
         texts = [each for each in given if isinstance(each, str) and not isinstance(each, Name)]
         if len(texts) != len(given) or "" in texts:
-            raise self.error(f"has the argument {name}, which is no tuple of literals", f'write {name}=("one", "two")')
+            raise self.error(
+                f"has the argument {name}, which is not a tuple of literals", f'write {name}=("one", "two")'
+            )
         return texts
 
 
@@ -156,7 +158,7 @@ def _substring(macro: _Macro) -> Expression:
     macro.check_names()
     chunks = [chunk for chunk in macro.given.positional if isinstance(chunk, str)]
     if len(chunks) != len(macro.given.positional):
-        raise macro.error("has a chunk that is no literal", 'write Substring("one", "two")')
+        raise macro.error("has a chunk that is not a literal", 'write Substring("one", "two")')
     if len(chunks) > MAX_CHUNKS:
         raise macro.scanner.limit(
             f"Substring(...) has {len(chunks):,} chunks, limit {MAX_CHUNKS:,}", macro.given.at, fix="take longer chunks"
@@ -205,7 +207,7 @@ def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:
         tag, rule = pair
         if isinstance(tag, str) and tag and isinstance(rule, Name):
             return tag, rule
-    raise macro.error("has an argument that is no pair of a tag and a rule", 'write ("<tag>", rule)')
+    raise macro.error("has an argument that is not a pair of a tag and a rule", 'write ("<tag>", rule)')
 
 
 def _token(macro: _Macro) -> Expression:
@@ -258,7 +260,7 @@ def _token_and_rule(macro: _Macro, pair: object) -> Expression:
     """Return a token and the call of its rule."""
     if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2 and isinstance(pair[1], Name):
         return sequence(*_tokens(macro, pair[:1], ""), Rule(pair[1].text))
-    raise macro.error("has an argument that is no pair of a token and a rule", "write (128010, rule)")
+    raise macro.error("has an argument that is not a pair of a token and a rule", "write (128010, rule)")
 
 
 MACROS: dict[str, Callable[[_Macro], Expression]] = {
@@ -272,7 +274,7 @@ MACROS: dict[str, Callable[[_Macro], Expression]] = {
 
 
 def expand(scanner: Scanner, given: Arguments, *, prefix: str) -> tuple[Expression, dict[str, Expression], list[Token]]:
-    """Return what a macro stands for, the rules that this needs, whose names begin with ``prefix``, and tokens of no text.
+    """Return the expansion of a macro, its rules, whose names begin with ``prefix``, and tokens of no text.
 
     Raises:
         GrammarSyntaxError: Its arguments are not understood.

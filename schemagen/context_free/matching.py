@@ -4,7 +4,7 @@ A backtracking matcher tries alternatives in order and takes the first way that 
 depends on the text after it. That is regular all the same: an alternative is taken where those before it would fail, which a
 negative look-ahead expresses; a greedy repetition ends where one more round would fail, a lazy one goes on where the rest
 would. With the rest of the expression written into these look-aheads, a text with a mark in it is of the language exactly
-if `re` would end its match at the mark. Inside a look-ahead the mark may stand anywhere, for it is no part of the text.
+if `re` would end its match at the mark. Inside a look-ahead the mark may stand anywhere, since it is not part of the text.
 
     x|y rest     ->  x | (?!x rest) y
     x* rest      ->  x* (?! x x* rest)
@@ -42,7 +42,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: What the compiled pattern of `re` says of each class.
+#: The classes in the compiled pattern of `re`.
 _CATEGORIES = {
     codes.CATEGORY_DIGIT: r"\d",
     codes.CATEGORY_NOT_DIGIT: r"\D",
@@ -54,10 +54,10 @@ _CATEGORIES = {
 _ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
 _LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^0-9A-Za-z])+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-#: Repetitions with an end are written out, up to so many characters.
+#: Repetitions with an end are written out, up to this many copies.
 MAX_COPIES = 200
 MAX_WRITTEN = 100_000
-#: Characters by which branches are told apart.
+#: Characters of a branch that are compared with other branches.
 MAX_BEGINNING = 32
 
 
@@ -99,7 +99,7 @@ def matched(
 
     Args:
         pattern: As for `re`; its flags are written into it.
-        before: Patterns of which none may match there, whatever they would take. Those that cannot (`alike`) are
+        before: Patterns that must not match there. Those that cannot (`alike`) are
             better left out.
         only: Its match has to be a text of this pattern.
         but_not: Its match must not be a text of any of these.
@@ -138,7 +138,7 @@ def _not_begun(pattern: str) -> ast.Regex:
 
 @lru_cache(maxsize=1024)
 def _not_matched(pattern: str) -> ast.Regex:
-    """Return the texts, a mark anywhere in them, at the start of which a pattern does not match."""
+    """Return the texts, a mark anywhere in them, that do not begin with a match of a pattern."""
     return parse_python(f"(?!{_Marked(pattern).plain_whole()})(?s:.)*")
 
 
@@ -164,7 +164,7 @@ def matched_whole(pattern: str) -> Lexeme:
         return Lexeme(language_of(pattern))
     if _looks_ahead(pattern):
         raise UnsupportedPatternError(
-            f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of what it matches",
+            f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of its match",
             why="whether a part is taken depends on the match of the whole terminal, and that on the text after it",
             fix="use lexer='dynamic', or write the terminal without it",
         )
@@ -325,7 +325,7 @@ class _Marked:
     # --- the parts in which no mark stands, before one ------------------------------------------------------------------
 
     def _sequence(self, tree: list[tuple[Any, Any]], rest: str, flags: int) -> str:
-        """Return what a matcher takes of some parts, `rest` being all that it would still have to match."""
+        """Return the match of some parts, `rest` being all that the matcher still has to match after them."""
         out = []
         for at, (code, argument) in enumerate(tree):
             after = self._plain(tree[at + 1 :], flags) + rest
