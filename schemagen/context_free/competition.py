@@ -241,7 +241,7 @@ class _Expected:
         return found
 
     def _keys(self, symbol: Expression) -> tuple[Hashable, ...]:
-        """Return what moves of all items are the same: those over places of one kind are."""
+        """Return the classes of items with equal moves: places of one kind have the same."""
         return self._kinds[symbol.name] if isinstance(symbol, Terminal) else (symbol,)
 
     def _moves(self) -> dict[Hashable, dict[int, int]]:
@@ -327,7 +327,7 @@ def _union(masks: Iterable[int]) -> int:
 
 @lru_cache(maxsize=4096)
 def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
-    """Whether some text of the one language is longer than one of the other that it begins with, in general."""
+    """Whether some text of one language begins with a text of the other and is longer, in general."""
     return _meet(ast.concat(text, _ANYTHING_MORE), longer)
 
 

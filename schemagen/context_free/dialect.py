@@ -197,14 +197,13 @@ class _Rules:
         return self._expression(scope, definition.body, parameter)
 
     def _up_to_token(self, scope: _Scope, definition: Definition) -> Expression:
-        """Return a lazy rule of xgrammar that ends with a token: the first one ends it, as no text holds a token."""
+        """Return a lazy rule of xgrammar that ends with a token: the first one ends it, since no text holds a token."""
         assert isinstance(definition.body, Series)
         *before, token = definition.body.parts
         regex = scope.terminals.language(Series(tuple(before)))
         return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
 
     def _terminal_rule(self, scope: _Scope, definition: Definition) -> Expression:
-        """Return a rule that is read as one terminal."""
         regex, lazy = _terminal_of(scope, definition)
         return self._place(scope, regex, definition.name, lazy=lazy)
 
@@ -321,7 +320,6 @@ class _Rules:
         return repeat(self.places.add(*scope.ignored), 0, 1 if scope.grammar.skips_once else None)
 
     def _label(self, node: Node) -> str:
-        """Return the name of a terminal in messages."""
         if isinstance(node, Name):
             return node.name
         if isinstance(node, LiteralNode):
@@ -406,7 +404,7 @@ def _ends_with_token(node: Node) -> bool:
 
 
 def _has_loop(node: Node) -> bool:
-    """Whether there is a repetition without an end in an expression, or a grammar, which may have one."""
+    """Whether an expression has a repetition without an end; an embedded grammar may have one."""
     if isinstance(node, Repetition):
         return node.high is None or _has_loop(node.part)
     return isinstance(node, Embedded) or (isinstance(node, Series | Choice) and any(map(_has_loop, node.parts)))

@@ -371,7 +371,6 @@ class DialectParser:
             parts.append(self._item(depth, in_group=in_group))
 
     def _item(self, depth: int, *, in_group: bool) -> Node:
-        """Read a symbol and its repetition."""
         at = self.scanner.at
         if self.scanner.take("~"):
             self._skip(in_group=in_group)

@@ -331,7 +331,7 @@ def written(symbol: Symbol) -> str:
 
 @lru_cache(maxsize=1024)
 def _written(symbol: Symbol) -> str:
-    """Return the text of a symbol; that of a long pattern takes time."""
+    """Return the text of a symbol. Cached: that of a long pattern takes time."""
     return repr(symbol)
 
 

@@ -179,7 +179,7 @@ def _before_mark(text: ast.Regex) -> ast.Regex:
 
 @lru_cache(maxsize=1024)
 def _blanks(width: int, tab: int) -> ast.Regex:
-    """Return blanks and tabulators that are so wide, without a line break."""
+    """Return blanks and tabulators of a width, without a line break."""
     ways: list[ast.Regex] = [ast.concat(ast.literal(" "), _blanks(width - 1, tab))] if width else [ast.EPSILON]
     if width >= tab:
         ways.append(ast.concat(ast.literal("\t"), _blanks(width - tab, tab)))

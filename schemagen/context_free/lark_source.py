@@ -163,7 +163,7 @@ def _is_in_library(dotted_path: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _watched() -> dict[str, type[Any]]:
-    """Return the parts of lark that may take minutes over a short grammar, made so that they are stopped in time."""
+    """Return the parts of lark that may take minutes over a short grammar, changed so that they stop in time."""
     lexers, parsers = imported_lark("lark.lexer"), imported_lark("lark.parsers.lalr_parser")
     parts = (parsers.LALR_Parser, lexers.BasicLexer, lexers.ContextualLexer)
     return {part.__name__: _watched_part(part) for part in parts}
@@ -410,7 +410,7 @@ def translated(error: Exception, text: str) -> GrammarError:
 
 
 def _definition_of(name: str, kind: str, text: str) -> str:
-    """Return how a rule or terminal that is missing would come to be there."""
+    """Return the ways to define a missing rule or terminal."""
     defined = re.findall(r"^[ \t]*[?!]{0,2}(\w+)", text, re.MULTILINE)
     if close := difflib.get_close_matches(name, [each for each in defined if each.isupper() == name.isupper()], 1):
         return f"did you mean {close[0]!r}?"

@@ -202,7 +202,6 @@ def _tag_dispatch(macro: _Macro) -> Expression:
 
 
 def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:
-    """Return a tag and the name of its rule."""
     if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2:
         tag, rule = pair
         if isinstance(tag, str) and tag and isinstance(rule, Name):
@@ -233,7 +232,7 @@ def _tokens(macro: _Macro, values: Iterable[object], what: str) -> list[Token]:
 
 
 def _exclude_token(macro: _Macro) -> Expression:
-    """One token of text that is none of some."""
+    """Return one token of text other than the given ones."""
     macro.check_names()
     if not macro.given.positional:
         raise macro.error("takes names and ids of tokens", "write ExcludeToken(128010)")
@@ -257,7 +256,6 @@ def _token_tag_dispatch(macro: _Macro) -> Expression:
 
 
 def _token_and_rule(macro: _Macro, pair: object) -> Expression:
-    """Return a token and the call of its rule."""
     if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2 and isinstance(pair[1], Name):
         return sequence(*_tokens(macro, pair[:1], ""), Rule(pair[1].text))
     raise macro.error("has an argument that is not a pair of a token and a rule", "write (128010, rule)")

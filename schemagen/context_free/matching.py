@@ -83,7 +83,7 @@ def language_of(pattern: str) -> ast.Regex:
 
 
 def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
-    """Whether there is an assertion, an anchor or, if that counts, a lazy repetition."""
+    """Whether there is an assertion, an anchor or, on request, a lazy repetition."""
     for code, argument in tree:
         if code in (codes.ASSERT, codes.ASSERT_NOT, codes.AT) or (lazy and code is codes.MIN_REPEAT):
             return True
@@ -255,7 +255,7 @@ def _characters(first: str | ast.Ranges) -> ast.Ranges:
 
 
 def _first(pattern: str) -> str | ast.Ranges | None:
-    """Return the only text of a pattern, or the characters that its texts begin with; None where it does not tell."""
+    """Return the only text of a pattern, or the characters that its texts begin with; None if neither is clear."""
     text = _literal(pattern)
     if text is not None or _looks_ahead(pattern):
         return text
@@ -379,7 +379,7 @@ class _Marked:
 
 
 def _beginning(branch: Iterable[tuple[Any, Any]], flags: int) -> str:
-    """Return characters that every text of a branch begins with, and that are only themselves."""
+    """Return literal characters that every text of a branch begins with."""
     begun = ""
     for code, argument in branch:
         if code is not codes.LITERAL or flags & re.IGNORECASE or argument == ord(MARK) or len(begun) == MAX_BEGINNING:
@@ -411,7 +411,7 @@ def _bounds(low: int, high: Any) -> str:
 def _character(code: Any, argument: Any, flags: int, *, guarded: bool = True) -> str:
     """Return one character as a pattern, with the flags that count for it; none that is `guarded` is the mark.
 
-    It is no group of its own: what repeats it puts it into one.
+    It is not a group of its own: a repetition puts it into one.
     """
     if code is codes.LITERAL:
         text = re.escape(chr(argument))

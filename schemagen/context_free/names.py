@@ -32,13 +32,13 @@ def is_made(name: str) -> bool:
 
 
 def rule_name(name: str) -> str:
-    """Return what a rule is called in messages."""
+    """Return the name of a rule in messages."""
     made = _REPETITION.fullmatch(name)
     return made["rule"] if made else name
 
 
 def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
-    """Return what a terminal is called in messages: by its text if it has only one, else by its name if it has one."""
+    """Return the name of a terminal in messages: its text if it has only one, else its name if it has one."""
     if isinstance(symbol, Guest):
         return _guest_name(symbol)
     if isinstance(symbol, Token):

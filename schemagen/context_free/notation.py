@@ -1,4 +1,4 @@
-"""What the notations of rules have in common: names, alternatives, groups and repetitions.
+"""The common parts of notations of rules: names, alternatives, groups and repetitions.
 
 A subclass says how a rule ends and what a terminal looks like. All of them are scannerless: a literal or a set of characters
 is a `Text`, and texts side by side become one.
@@ -93,7 +93,7 @@ class Notation(ABC):
         """Read a terminal, if one begins here."""
 
     def call(self, name: str, at: int) -> Expression:
-        """Return what a name in a body stands for."""
+        """Return the expression for a name in a body."""
         self.called.setdefault(name, at)
         return Rule(name)
 

@@ -20,7 +20,7 @@ class Recursion:
     Attributes:
         left: Those that do so as the first of their symbols.
         hidden: Those of them that do so only after symbols that may be empty.
-        other: All others.
+        other: The others.
     """
 
     left: tuple[str, ...]

@@ -62,7 +62,7 @@ class _State(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What a rule derives; a terminal has no name here."""
+    """The text that a rule derives; a terminal has no name here."""
 
     rule: str | None
     start: int
@@ -276,7 +276,7 @@ class _Chart:
                 yield -end, number
 
     def _sorted_ends(self, rule: str, place: int) -> list[int]:
-        """Return where a rule may have ended that began somewhere, in order."""
+        """Return in order where a rule that began somewhere may have ended."""
         key = (rule, place)
         if key not in self._sorted:
             self._sorted[key] = sorted(self.ends[key])

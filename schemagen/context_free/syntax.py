@@ -41,7 +41,7 @@ class Terminal(HashedOnce):
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class Text(HashedOnce):
-    """A text of a regular language, read character by character: no lexer looks for the end of it."""
+    """A text of a regular language, read character by character, without a lexer that looks for its end."""
 
     regex: ast.Regex
 
@@ -53,7 +53,7 @@ class Guest(HashedOnce):
 
     Attributes:
         spec: As for `schemagen.compile`, frozen.
-        name: What the grammar calls it, if it does.
+        name: Its name in the grammar, if it has one.
     """
 
     spec: Any
@@ -67,9 +67,9 @@ class Token(HashedOnce):
 
     Attributes:
         wanted: Names, and ranges of ids (first, last).
-        line: Where it stands in the grammar, from 1.
-        column: The same.
-        place: Where it stands, in a grammar that is no text: a JSON pointer.
+        line: Its line in the grammar, from 1.
+        column: Its column, from 1.
+        place: Its place in a grammar that is not a text: a JSON pointer.
     """
 
     wanted: tuple[str | tuple[int, int], ...]
@@ -214,7 +214,7 @@ class Lexeme:
     Attributes:
         text: Its texts.
         longer: The texts that it must not go on as: it ends only where no text of ``longer`` begins with it and goes on as the
-            rest of the whole text does. The empty language: it ends anywhere; the same as ``text``: the longest match.
+            rest of the whole text does. With the empty language it ends anywhere; with ``text`` itself, at the longest match.
         marked: Whether ``text`` has the lexeme, `MARK`, and then every text that may follow it; ``longer`` is empty.
     """
 
@@ -326,7 +326,7 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
             line=token.line,
             column=token.column,
             at=token.place,
-            why="a token that is named is no text",
+            why="a named token is not text",
             fix="compile a grammar that names tokens by itself",
         )
 

@@ -10,7 +10,7 @@ given the language K of what remains after x:
     T((?=x), K)   = K & T(x, anything)
     T((?!x), K)   = K & ~T(x, anything)
 
-Since K is the whole rest of the text, intersecting with it is exactly what a look-ahead says. The text on the left
+Since K is the whole rest of the text, intersecting with it is exactly the meaning of a look-ahead. The text on the left
 enters through the previous character only: the alphabet is partitioned by the character sets that some `Before` of the
 pattern names, and K becomes a tuple with one language per kind of previous character, the first for "none". An r without
 assertions passes on the kind of its last character, and is split by it only where the continuations differ.
@@ -137,7 +137,7 @@ class Translator:
         return tuple(language if here else EMPTY for here, language in zip(holds, follow, strict=True))
 
     def _ahead(self, node: Syntax, follow: Follow) -> Follow:
-        """Intersect the continuation with what the assertion says about the rest of the text."""
+        """Intersect the continuation with the condition of the assertion on the rest of the text."""
         if isinstance(node, After):
             return self._map(follow, lambda language: restrict_first(language, node.ranges, edge=node.edge))
         if isinstance(node, Ahead):

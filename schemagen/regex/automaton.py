@@ -160,7 +160,7 @@ class _Machine:
     def _step(
         self, rest: _Rest, obligation: State, kind: int, behinds: tuple[State, ...]
     ) -> Iterable[tuple[_Rest | None, State]]:
-        """Return what the head of ``rest`` leads to without a character."""
+        """Return the steps from the head of ``rest`` that read no character."""
         node, then = rest.node, rest.then
         if isinstance(node, State):
             return [(then, obligation)] if node.nullable else []
@@ -195,7 +195,7 @@ class _Machine:
         return options
 
     def _bits(self, node: After | Before) -> int:
-        """Return the classes of a set, which takes long to be found by its ranges."""
+        """Return the classes of a set. Cached: finding it by its ranges takes long."""
         known = self._sets_by_node.get(id(node))
         if known is None:
             known = self._sets_by_node[id(node)] = self.algebra.alphabet.bits(node.ranges)
@@ -207,7 +207,7 @@ class _Machine:
         return self._leaves[id(node)]
 
     def _claim(self, node: After | Ahead | LookAhead, kind: int) -> State:
-        """Return what an assertion says about the rest of the text."""
+        """Return the condition of an assertion on the rest of the text."""
         if isinstance(node, LookAhead):
             return self._leaf(self._claims[id(node)][kind])
         if isinstance(node, Ahead):
@@ -217,7 +217,7 @@ class _Machine:
 
 
 def _claims(node: LookAhead, translator: Translator) -> tuple[Regex, ...]:
-    """Return what a look-ahead says about the rest of the text, per kind of previous character."""
+    """Return the condition of a look-ahead on the rest of the text, per kind of previous character."""
     try:
         return translator.translate(
             sequence((EPSILON, LookAhead(node.inner, node.negative, node.position))), translator.same(ANY_STRING)
@@ -297,7 +297,6 @@ def eliminate_booleans(regex: Regex) -> Regex:
 
 
 def _check(count: int) -> None:
-    """Stop where an automaton has too many states."""
     if count > MAX_STATES:
         raise LimitError(
             f"{count} states are needed for the look-arounds or intersections of a pattern, limit {MAX_STATES}",

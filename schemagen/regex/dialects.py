@@ -82,7 +82,7 @@ def parse_rust(pattern: str, *, search: bool = True) -> Regex:
         UnsupportedPatternError: A construct of other dialects: look-arounds, back-references.
         LimitError: Too large for the crate, nested too deep, counters too large, or assertions that multiply.
 
-    Cost: The crate is asked whether it takes the pattern, some 20 us. A class that is not ASCII is asked for once in a
+    Cost: The crate checks the pattern, about 20 us. It is asked about a class that is not ASCII once in a
     process, 5 to 50 ms.
     """
     return _language(pattern, dialect="rust", search=search)
@@ -90,7 +90,7 @@ def parse_rust(pattern: str, *, search: bool = True) -> Regex:
 
 @lru_cache(maxsize=1024)
 def _language(pattern: str, *, dialect: PatternDialect, search: bool, text_groups: bool = False) -> Regex:
-    """Parse and translate; an error of the translation, which does not know the text, is told where it belongs.
+    """Parse and translate; an error of the translation, which does not know the text, gets its position here.
 
     Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms.
     """

@@ -109,7 +109,7 @@ def restrict_first(regex: Regex, ranges: Ranges, *, edge: bool) -> Regex:
 
 @lru_cache(maxsize=256)
 def _restricted(regex: Regex, ranges: Ranges) -> Regex:
-    """Return what `restrict_first` does of a part of a concatenation: the same few stand at each place of a long pattern."""
+    """Return `restrict_first` of a part of a concatenation. Cached: the same few are at each place of a long pattern."""
     return restrict_first(regex, ranges, edge=False)
 
 

@@ -72,7 +72,7 @@ def character_class(cursor: Cursor) -> Chars:
     """Read ``[...]``; the cursor is at the opening bracket."""
     found = _PLAIN_CLASS.match(cursor.pattern, cursor.position)
     if found is not None:
-        with suppress(InvalidPatternError):  # read again below, it is told where it stands in the whole pattern
+        with suppress(InvalidPatternError):  # it is read again below, with its position in the whole pattern
             chars = _plain_class(found.group(), cursor.flags, python=cursor.python)
             cursor.position = found.end()
             return chars

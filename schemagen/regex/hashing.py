@@ -14,7 +14,7 @@ T = TypeVar("T")
 class HashedOnce:
     """Base of a slotted dataclass under `hashed_once`: the place where the hash is kept.
 
-    It is no field: neither compared nor shown, and not pickled either, for the hashes of texts differ between processes.
+    It is not a field: neither compared nor shown, nor pickled, since the hashes of texts differ between processes.
     """
 
     __slots__ = ("_hash",)

@@ -49,7 +49,7 @@ _GROUP_NAME = re.compile(r"([^\W\d]\w*)>")
 _INLINE_FLAGS = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _VERBOSE_SKIP = re.compile(r"[ \t\n\r\v\f]+|#[^\n]*")
 
-#: Two or more characters that mean themselves in every dialect, and the last of which is not repeated.
+#: Two or more characters that are literal in every dialect, the last of them not repeated.
 _PLAIN_RUN = re.compile(r"[^\\^$.|?*+()\[\]{}\ud800-\uffff]{2,}(?![*+?{])")
 
 _FLAG_FIELDS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose", "a": "ascii"}
@@ -233,7 +233,6 @@ class Parser:
         self.push(node, item.height + 2, group.position)
 
     def _push_text_group(self, group: Group) -> None:
-        """Add what a text group stands for."""
         parts = [each.node for each in (*group.alternatives, self._sequence(group))]
         is_named = self.keeps_names and not any(outer.text_group for outer in self.open_groups)
         language, height = TextGroup(group.text_group, parts, group.position, self.cursor, is_named).language()
@@ -265,7 +264,6 @@ class Parser:
         self.open_groups.append(group)
 
     def _comment(self, start: int) -> None:
-        """Step over the rest of ``(?#...)``."""
         end = self.cursor.pattern.find(")", self.cursor.position)
         if end < 0:
             raise self.cursor.invalid("comment '(?#' is never closed", start, fix="add ')'")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from schemagen.regex.cursor import Cursor
     from schemagen.regex.syntax import Syntax
 
-#: Operators and sets of characters in what a group stands for, written out: a list within a list doubles them.
+#: Operators and sets of characters in the expression of a group, written out: a list within a list doubles them.
 MAX_SIZE = 300_000
 
 _KIND = "a group of this name stands for a kind of text"
@@ -61,7 +61,7 @@ class TextGroup(NamedTuple):
     is_named: bool = False
 
     def language(self) -> tuple[Regex, int]:
-        """Return the texts that it stands for, and how many operators are nested in them.
+        """Return the language of the group, and how many operators are nested in it.
 
         Raises:
             InvalidPatternError: Its argument is missing, one too many, or no fixed text where that is needed.

@@ -60,8 +60,8 @@ def unquoted_text() -> ast.Regex:
     """Return the plain scalars of YAML on one line that every reader takes for a string.
 
     They are plain in a block, not within brackets, in YAML 1.1 and in 1.2: the characters are printable, blanks among them;
-    the first is no indicator; there is no ``": "``, no ``" #"``, no colon at the end and no blank at either end; and the
-    whole is nothing that one of the versions resolves to a number, a boolean, null, a timestamp or a mark of its own.
+    the first is not an indicator; there is no ``": "``, no ``" #"``, no colon at the end and no blank at either end; and the
+    whole is not a text that one of the versions resolves to a number, a boolean, null, a timestamp or a mark of its own.
 
     Source: YAML 1.2.2, sections 7.3.3 and 10.3; the types of YAML 1.1.
     """
