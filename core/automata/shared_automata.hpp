@@ -6,8 +6,8 @@
 //
 // When the place has grown too large, new grammars get a fresh one (the next generation). The grammars of the old one
 // go on there, but not for long: when the next generation is retired as well, or when the old one has grown to twice
-// its size, it closes. Its grammars then move out, each with what it needs into automata of its own (constraint.hpp):
-// those that are at work when they next have to make something, the others some at a time while new grammars are made.
+// its size, it closes. Its grammars then move out, each with its parts into automata of its own (constraint.hpp): busy
+// ones when they next have to make something, the others a few at a time while new grammars are made.
 // So there are at most the newest generation, the one before, and those that are just being left.
 //
 // After a while a text needs few new states. So a thread that follows one reads (`SharedLock`), beside any number of

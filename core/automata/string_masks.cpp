@@ -17,8 +17,7 @@ struct StringMasks::Draft {
     const VocabularyTables& tables;
     StringInner made;
     std::vector<uint32_t> words;
-    size_t budget =
-        kBudget;  // for searches: states looked at, new ones count as several; grows with what they are good for
+    size_t budget = kBudget;  // for searches: states visited, new ones count as several; grows with their benefit
     static constexpr size_t kBudget = 256;
 };
 
@@ -260,7 +259,7 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
     std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
     std::unordered_set<uint32_t> seen{start};
     std::vector<uint32_t> after;
-    size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not looked at
+    size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not visited
     for (size_t at = 0; at < order.size(); ++at) {
         const auto [state, distance] = order[at];
         if (distance >= std::min(refused, looked)) break;

@@ -1,4 +1,4 @@
-// Which lexemes may stand next to each other.
+// Which lexemes may be neighbours.
 //
 // Where a lexeme takes the longest match, or is chosen among several, its end restricts the text after it (lexer.hpp).
 // A lexeme can *always* be left for another one if, however far it is read, there is an end after which the other may

@@ -22,8 +22,8 @@ namespace schemagen {
 
 // How the terminals of a grammar are parsed.
 struct Parsing {
-    std::shared_ptr<const LrTables> tables;          // null: every text that the grammar derives
-    std::shared_ptr<const Indentation> indentation;  // null: line breaks mean nothing
+    std::shared_ptr<const LrTables> tables;          // null to read every text that the grammar derives
+    std::shared_ptr<const Indentation> indentation;  // null if line breaks have no meaning
     std::vector<ForeignTerminal> foreign;
 };
 

@@ -42,7 +42,7 @@ public:
 
     const Guests& guests() const { return guests_; }
     ContextFreeAutomaton& host() { return *host_; }
-    // Before `min_bytes` of a guest is asked for; a second time changes nothing.
+    // To be called before `min_bytes` of a guest; a second call changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
     Configuration least_constrained(const Configuration& config, Arena& arena) override;

@@ -31,7 +31,7 @@ void Expectations::note(Names& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The width of the line after a line break. Null if the terminal is not a line break, or means nothing in brackets.
+// The width of the line after a line break. Null if the terminal is not a line break, or is ignored between brackets.
 const uint32_t* Expectations::width_of(SymbolId terminal) const {
     if (!indentation_) return nullptr;
     for (const auto& [newline, width] : indentation_->newlines)

@@ -84,7 +84,7 @@ private:
         std::vector<std::pair<SymbolId, ItemId>> calls;  // sorted
     };
 
-    class Step;  // one shift being worked out
+    class Step;  // one shift in progress
     uint32_t kind_of(const std::vector<SymbolId>& called);
     FrameId frame_of(std::vector<Return> returns);
     std::vector<Return> returns_of(FrameId frame) const;

@@ -51,7 +51,7 @@ LexerState Lexer::intern(std::vector<Component> components) {
     State state;
     for (const Component& each : components)
         if (const auto promise = end(each)) state.ends.push_back({each.lexeme, *promise});
-    const LexerState id = keys_.intern(key);  // when nothing is in the way of it any more
+    const LexerState id = keys_.intern(key);  // after everything that may fail
     state.components = std::move(components);
     states_.push_back(std::move(state));
     rows_.emplace_back();

@@ -65,7 +65,7 @@ public:
         const Track& track = track_of(state);
         return track.table->whole(state - track.base) ? track.ends : states_[kNoLexeme].ends;
     }
-    // Of a state that was not made, until the next one is asked for.
+    // Of a state that was not made, valid until the next call.
     const std::vector<Component>& components(LexerState state) {
         return is_tracked(state) ? components_on_track(state) : states_[state].components;
     }

@@ -155,8 +155,8 @@ LrDemands::Outcomes* LrDemands::outcomes_of(uint32_t state, SymbolId rule) {
     return &out;
 }
 
-// A rule of one symbol is taken for the one above it, and so on: one step for all lookaheads that are left. With one
-// that is asked for again while it is followed, the parser never comes to an end.
+// A rule of one symbol is taken for the one above it, and so on: one step for all lookaheads that are left. If a rule
+// comes again while it is followed, the parser never ends.
 const LrDemands::Outcomes& LrDemands::outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads) {
     static const Outcomes kNowhere;
     Outcomes* out = outcomes_of(state, rule);

@@ -49,7 +49,7 @@ public:
         std::vector<std::pair<Lookahead, uint32_t>> nodes;     // whose demands these are
     };
 
-    // `indentation`: null if line breaks mean nothing.
+    // `indentation`: null if line breaks have no meaning.
     LrDemands(const ContextFreeGrammar& grammar, const LrTables& tables, const Indentation* indentation,
               Adjacency& adjacency);
     bool is_exact() const { return is_exact_; }

@@ -39,7 +39,7 @@ public:
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }
     // The entry on top, the stack without it (kNoParse if that is empty), and the number of entries. Stacks with the
-    // same entries on top behave alike, as far as these are looked at.
+    // same entries on top behave alike, as far down as a question looks.
     uint32_t entry(ParserState state) const { return stacks_[state].entry; }
     ParserState below(ParserState state) const { return stacks_[state].below; }
     uint32_t height(ParserState state) const { return stacks_[state].height; }

@@ -39,7 +39,7 @@ private:
     InternedLists lists_;
 };
 
-// How far down a stack was looked at.
+// How far down a computation looked into a stack.
 class StackReach {
 public:
     void look(uint32_t height) { lowest_ = std::min(lowest_, height); }

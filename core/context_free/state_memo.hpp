@@ -58,7 +58,7 @@ public:
 
 private:
     Parser& parser_;
-    const LrParser* stacks_;  // null: states are not looked at in parts
+    const LrParser* stacks_;  // null if states have no parts
     TopMemo by_top_;          // of stacks
     PairMap answers_;         // of other states: (state, question) -> answer
 };

@@ -13,7 +13,7 @@ namespace schemagen {
 
 namespace {
 
-// Where a text stands: JSON pointers of the container around and of the value in it, and the scalar or key being read.
+// The place of a text: JSON pointers of the container around and of the value in it, and the scalar or key being read.
 struct TextPlace {
     std::string container, value;
     std::string_view scalar;

@@ -323,7 +323,7 @@ Frame* FrameStates::open(const Configuration& config, const FrameState* state, A
 }
 
 // Take the key used last out of the language of those that are left. Done when its value has been read, not when it
-// closes: a mask closes hundreds of keys that no text will have, and each would leave its states behind.
+// closes: a mask closes hundreds of keys that no text will have, and the states of each would stay in memory.
 uint32_t FrameStates::settled_extra_keys(const Frame* frame) {
     const ObjectSet& set = *positions_[frame->state->position]->objects;
     NodeId others = program_.kernel().complement(program_.kernel().literals({text_since(frame->pending_key, nullptr)}));

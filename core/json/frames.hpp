@@ -62,7 +62,7 @@ struct FrameState {
     FrameKind kind;
     bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
     uint32_t id;           // 0: the table is full, this state lives in the arena of a matcher
-    uint32_t position;     // where the container stands
+    uint32_t position;     // the position of the container
     uint32_t child;        // what its current value must satisfy
     uint32_t count;        // members or items, the current one included, as far as it matters
     uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out

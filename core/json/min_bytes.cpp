@@ -321,7 +321,7 @@ uint32_t MinBytes::min_bytes(const Configuration& config) {
     return plus(total, rest_.summed(config.frame).least);
 }
 
-// A value that stands deeper is indented more: each of its line breaks takes so much more. The fewest line breaks and
+// A value at a greater depth is indented more: each of its line breaks takes more bytes. The fewest line breaks and
 // the fewest bytes may be those of different instances, so the sum is a lower bound.
 uint32_t MinBytes::min_bytes_value(ValueId value, uint32_t depth) const {
     if (of_lines_.empty()) return of_value[value];

@@ -20,7 +20,7 @@ struct TrieNode {
     uint32_t key;                   // kNoKey unless a key ends here
 };
 
-// The objects that may stand at one position. A disjunct with n states takes n places in the bit sets ("slots").
+// The objects that are allowed at one position. A disjunct with n states takes n places in the bit sets ("slots").
 struct ObjectSet {
     std::vector<uint32_t> disjuncts;  // [slot]
     std::vector<uint32_t> state;      // [slot] state of its disjunct

@@ -13,7 +13,7 @@ namespace schemagen {
 
 namespace {
 
-constexpr uint32_t kMostTries = 16;  // keys that are not required, looked at for one that is short
+constexpr uint32_t kMostTries = 16;  // optional keys tried, to find a short one
 
 }  // namespace
 
@@ -352,7 +352,7 @@ void ShortestValues::mark(const std::vector<Option>& options, std::vector<bool>&
     for (const Option& option : options) extra[option.value] = true;
 }
 
-// Mark the values that may stand where an object requires none. Returns false if the cost of its members is unknown.
+// Mark the values of members that an object does not require. Returns false if the cost of its members is unknown.
 bool ShortestValues::mark_extra_members(size_t id, std::vector<bool>& extra) const {
     const ObjectDisjunct& disjunct = program_.objects[id];
     bool known = disjunct.final.size() == 1 && plans[id].from[0].count >= disjunct.min_properties;

@@ -18,7 +18,7 @@ struct Member {
 };
 std::vector<Member> members_of(std::string_view canonical);
 
-// UTF-8 as it stands between the quotes of a canonical string.
+// UTF-8 as it is between the quotes of a canonical string.
 std::string escaped(std::string_view utf8);
 
 // The code points of a canonical string.

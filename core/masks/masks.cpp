@@ -85,7 +85,7 @@ uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Configuratio
     return view_.literal_state(config);
 }
 
-// Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
+// Tokens that go on within a number or literal name are the same in every place; only those that end it are walked.
 template <class Hit, class Out>
 void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Configuration from, uint32_t state,
                         Arena& arena, const Hit& hit, const Out& out) {

@@ -8,7 +8,7 @@
 //
 // Invariants: a reader reads only documents without base URIs (a place is its dict), and enforces all that it reads; it
 // runs no Python code, so its borrowed references stay valid. It lets other threads run between two schemas only where
-// `gives_way` says that no other thread can change the document. A schema is looked at as far as its shape goes
+// `gives_way` says that no other thread can change the document. The shape of a schema is examined
 // (`shape_of`) before any part of it is defined; two dicts have one value only if they are one object, or equal leaves.
 #pragma once
 #include <algorithm>
@@ -122,8 +122,7 @@ private:
     struct Parts {
         ValueNode node;
         std::vector<NodeId> literal;
-        std::unordered_set<PyObject*>
-            added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
+        std::unordered_set<PyObject*> added;  // a schema twice in a union adds nothing, but costs matchers time
         void add(const ValueNode& scalars);
     };
     // Add the values that a schema of a known shape allows.

@@ -124,7 +124,7 @@ public:
     NodeId byte_set(const std::array<uint64_t, 4>& set);
     NodeId number(const NumberRule& rule);
     NodeId substring(std::shared_ptr<const SubstringTable> table);  // any but the empty one
-    // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by
+    // The texts of a language of numbers that have no exponent, as far as that is clear without a search: numbers by
     // value, and languages made of them by | and &. Other texts stay.
     NodeId without_idle_exponents(NodeId node);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared

@@ -1,6 +1,6 @@
 // JSON texts of numbers by value: between two ends, divisible, and in the forms and lengths that are allowed.
 //
-// Idea: a text is a mantissa and a power of ten. Where the first digit other than 0 stands and how the digits compare
+// Idea: a text is a mantissa and a power of ten. The place of the first digit other than 0 and how the digits compare
 // with those of an end says which exponents put the value inside: an interval, for the larger the exponent the larger
 // the value. Divisibility fits in: let the divisor be n * 10^x, n no multiple of 10, and let m * 10^q be the mantissa,
 // m no multiple of 10. Then m * 10^(q + e) is divisible if and only if q + e >= x and n divides m * 10^(q + e - x); as

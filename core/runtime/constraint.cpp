@@ -32,7 +32,7 @@ std::shared_ptr<Automaton> Constraint::give_automaton(const std::shared_ptr<Shar
     return engine_->automaton;
 }
 
-// Returns false if it is at work: it then sees by itself that it has to move.
+// Returns false if it is busy: it then finds out by itself that it has to move.
 bool Constraint::move_out() {
     if (!mutex.try_lock()) return false;
     const std::unique_lock lock(mutex, std::adopt_lock);
@@ -47,7 +47,7 @@ uint64_t Constraint::begin_anew() {
     return epoch_;
 }
 
-// While a constraint is at work, the bytes of the last call, so that the caller does not wait.
+// While a constraint is busy, the figure of the last call, so that the caller does not wait.
 uint64_t Constraint::memory_bytes() {
     if (mutex.try_lock_shared()) {
         const std::shared_lock lock(mutex, std::adopt_lock);

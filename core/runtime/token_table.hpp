@@ -40,7 +40,7 @@ public:
     size_t expand(size_t most);
     void expand_state(uint32_t state);
     bool is_closed() const { return pending_ == states_.size(); }
-    bool leads_out() const { return leads_out_; }  // whether a row that was worked out leads to kHost
+    bool leads_out() const { return leads_out_; }  // whether a computed row leads to kHost
     size_t size() const { return states_.size(); }
     size_t class_count() const { return origin_.size(); }
     bool is_ready(uint32_t state) const { return state >= kFirst && states_[state].ready; }

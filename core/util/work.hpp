@@ -182,7 +182,7 @@ protected:
 
 private:
     friend struct Forks;
-    virtual void after_fork() = 0;  // in the new process: no lock is held, no thread is at work
+    virtual void after_fork() = 0;  // in the new process: no lock is held, no other thread runs
     ForkSafe *next_, *previous_;
 };
 

@@ -152,7 +152,7 @@ public:
     uint32_t tail_of(uint32_t token_id, size_t length) const { return lookup(token(token_id).substr(length)); }
     uint32_t rest_of(uint32_t tail, size_t length) const { return lookup(tail_texts_[tail].substr(length)); }
     std::string_view tail_text(uint32_t tail) const { return tail_texts_[tail]; }
-    // Tokens and tails in which a whole key may stand: two quotes.
+    // Tokens and tails that may contain a whole key: two quotes.
     const std::vector<uint32_t>& tokens_with_key() const { return tokens_with_key_; }
     const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
     // Unique in the process.

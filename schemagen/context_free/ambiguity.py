@@ -1,6 +1,6 @@
 """Whether a text has two derivations, as far as a search through short ones can tell.
 
-A derivation is a tree of rules. The search counts, for each rule and each length, the trees of every sequence of so many
+A derivation is a tree of rules. The search counts, for each rule and each length, the trees of every sequence of that many
 terminals: shortest sequences first, until one has two trees or enough was done. Whether any grammar is ambiguous cannot be
 decided (Cantor 1962), so no pair found means no more than that.
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schemagen.context_free.items import Items, Readable, Symbol
     from schemagen.context_free.syntax import ContextFreeGrammar
 
-#: Terminals of the longest sequence that is looked at.
+#: Terminals of the longest sequence that is searched.
 MAX_TERMINALS = 12
 #: Sequences that are counted, of all rules together.
 MAX_WORK = 40_000
@@ -134,7 +134,7 @@ def find_ambiguity(grammar: ContextFreeGrammar) -> Search:
     """Search for a sequence of terminals with two derivations from the start.
 
     Raises:
-        LimitError: A rule is too long to be looked at.
+        LimitError: A rule is too long to be searched.
 
     Cost: up to `MAX_WORK` sequences, about 0.1 s.
     """

@@ -2,7 +2,7 @@
 
 A lexer that knows what the parser expects runs these terminals side by side. A lazy one ends all of them at its first match;
 otherwise the longest match of any of them is taken, as each terminal that has it. So what a terminal may match depends on
-which others are expected beside it. The others that always are, wherever it stands, are found from the rules:
+which others are expected beside it. Those that are always beside it, in every place, are found from the rules:
 
 - beside an item, those that the rules called there begin with, and those that follow if these rules may be empty;
 - at the start of a rule, those beside it in every place where it is called;
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 #: Items of a grammar, squared.
 MAX_CELLS = 400_000_000
 
-#: Terminals that begin alike of which each is asked whether it can be longer.
+#: The most terminals with a common beginning that are each tested for longer texts.
 MAX_TESTED = 16
 
 _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
@@ -65,7 +65,7 @@ _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class Kind(HashedOnce):
-    """A terminal, wherever it stands.
+    """A terminal, in any place.
 
     Attributes:
         text: Its texts, but the empty one.
@@ -184,7 +184,7 @@ class _Solver:
 
 
 class _Expected:
-    """The items that stand beside each item.
+    """The items that are beside each item.
 
     Args:
         start: The start rule.
@@ -204,7 +204,7 @@ class _Expected:
         if len(self._numbers) ** 2 > MAX_CELLS:
             raise LimitError(
                 f"a grammar of {len(self._numbers):,} items, limit {int(MAX_CELLS**0.5):,}",
-                why="which terminals compete is worked out for each of them",
+                why="the competing terminals are computed for each of them",
                 fix="use terminals for parts of the grammar that are regular",
             )
         self._everything = (1 << len(self._numbers)) - 1
@@ -225,7 +225,7 @@ class _Expected:
             self._rows[at] |= self._follow[name]
 
     def by_place(self) -> dict[str, int]:
-        """Return for each place the kinds that always stand beside the terminal there, itself included."""
+        """Return for each place the kinds that are always beside the terminal there, itself included."""
         beside = self._beside()
         kinds = [0] * len(self._numbers)
         for _, at, symbol, _ in self._edges:
@@ -254,9 +254,9 @@ class _Expected:
         return moves
 
     def _beside(self) -> list[int]:
-        """Return for each item the items that always stand beside it."""
+        """Return for each item the items that are always beside it."""
         moves = self._moves()
-        alike: dict[frozenset[tuple[int, int]], Hashable] = {}  # kinds that only stand together lead to the same items
+        alike: dict[frozenset[tuple[int, int]], Hashable] = {}  # kinds that only occur together lead to the same items
         leading = {key: alike.setdefault(frozenset(row.items()), key) for key, row in moves.items()}
         solver = _Solver(moves)
         beside = [solver.add(row) for row in self._rows]
@@ -279,7 +279,7 @@ class _Expected:
         return solver.solved(self._everything)
 
     def _find_follow(self) -> dict[str, int]:
-        """Return for each rule the items that always stand where it ends, as it is within others."""
+        """Return for each rule the items that are always at its end, as it is within others."""
         solver = _Solver({})
         nothing = solver.add()
         follow = {name: solver.add() for name in self._items}
@@ -412,7 +412,7 @@ class _Matches:
         self._rivals = [self._may_be_longer(number) for number in range(len(kinds))]
 
     def compete(self) -> bool:
-        """Whether some terminal matters to another, wherever they stand."""
+        """Whether some terminal matters to another, in any place."""
         return any(self._alike.to(number) & self._together & ~(1 << number) for number in _bits(self._together))
 
     def lexeme(self, number: int, mask: int) -> Lexeme:
@@ -506,7 +506,7 @@ def resolved(
         rules: Rules with a symbol of its own for each place of a terminal.
         places: These symbols.
         longest: Whether the longest match is taken, and a lazy terminal ends all those beside it; otherwise any match is, and a
-            lazy terminal ends itself alone, but for those that are `Places.dispatched`.
+            lazy terminal ends itself alone, except those that are `Places.dispatched`.
 
     Raises:
         LimitError: There are too many terminals and items.

@@ -156,9 +156,9 @@ class Attributes:
     Attributes:
         lazy: Whether its first match ends it.
         ending: What ends it: ``stop=`` or ``suffix=``.
-        max_tokens: Where ``max_tokens=`` stands.
-        temperature: Where ``temperature=`` stands.
-        stop_capture: Where ``stop_capture=`` stands.
+        max_tokens: The place of ``max_tokens=``.
+        temperature: The place of ``temperature=``.
+        stop_capture: The place of ``stop_capture=``.
     """
 
     lazy: bool = False

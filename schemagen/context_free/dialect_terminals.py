@@ -59,7 +59,7 @@ class Terminals:
         self._grammar = grammar
         self._patterns: PatternDialect = patterns
         self._known: dict[str, ast.Regex] = {}
-        self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is worked out once
+        self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is computed once
         self._written = 0
 
     def resolve(self) -> None:

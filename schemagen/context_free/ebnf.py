@@ -48,7 +48,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}(?![0-9])")
 class _ByHeads(Notation):
     """A notation whose rules end where the next line begins with ``name ::=``."""
 
-    #: A name, with what else may stand before ``::=``.
+    #: A name, with the text allowed before ``::=``.
     rule_head: ClassVar[re.Pattern[str]]
 
     def skip(self, depth: int) -> None:  # noqa: ARG002 - line breaks are blanks everywhere
@@ -264,7 +264,7 @@ class _W3c(_ByHeads):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        #: The hidden rule of each difference -> its two sides, and where it stands.
+        #: The hidden rule of each difference -> its two sides, and its place.
         self._differences: dict[str, tuple[Expression, Expression, int]] = {}
 
     def head(self) -> str:

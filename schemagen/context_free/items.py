@@ -70,7 +70,7 @@ class _Automaton:
 
     Attributes:
         symbols: The symbol of each position.
-        kinds: The kind of each item, numbered as they come: items of one kind have the same future, as far as is seen at once.
+        kinds: The kind of each item, numbered as they come: items of one kind have the same future, as far as the shape tells.
         follow: For each kind the positions after it.
         accepting: The kinds at which the body may end.
     """

@@ -142,7 +142,7 @@ def _bound(
             raise UnsupportedGrammarError(
                 f"%ignore {name}, to which a type, a schema or a grammar is bound",
                 why="ignored terminals are read as regular expressions",
-                fix=f"bind {name} to a pattern, or let the rules say where it stands",
+                fix=f"bind {name} to a pattern, or name it in the rules",
                 line=line,
                 column=column,
             )

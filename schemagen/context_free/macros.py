@@ -52,7 +52,7 @@ class Name(NamedTuple):
 
     Attributes:
         text: The name.
-        at: Where it stands.
+        at: Its place.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Arguments:
 
     Attributes:
         macro: Its name.
-        at: Where it stands.
+        at: Its place.
         positional: Literals (str), integers, booleans, `Name` and tuples of them.
         named: The same, by name.
     """

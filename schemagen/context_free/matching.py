@@ -1,10 +1,10 @@
-"""What Python's `re.match` takes, as a language of `lexeme MARK rest`: where the mark may stand in a text.
+"""The matches of Python's `re.match`, as a language of `lexeme MARK rest`: the texts with a mark at the end of the match.
 
 A backtracking matcher tries alternatives in order and takes the first way that works, so which prefix of a text it takes
 depends on the text after it. That is regular all the same: an alternative is taken where those before it would fail, which a
 negative look-ahead expresses; a greedy repetition ends where one more round would fail, a lazy one goes on where the rest
 would. With the rest of the expression written into these look-aheads, a text with a mark in it is of the language exactly
-if `re` would end its match at the mark. Inside a look-ahead the mark may stand anywhere, since it is not part of the text.
+if `re` would end its match at the mark. Inside a look-ahead the mark may be anywhere, since it is not part of the text.
 
     x|y rest     ->  x | (?!x rest) y
     x* rest      ->  x* (?! x x* rest)
@@ -292,7 +292,7 @@ class _Marked:
         if len(written) > MAX_WRITTEN:
             raise self._refused("repetitions that take too long to be written out")
 
-    # --- the parts, in which a mark may stand anywhere -----------------------------------------------------------------
+    # --- the parts, with a mark anywhere in them -----------------------------------------------------------------------
 
     def _plain(self, tree: Iterable[tuple[Any, Any]], flags: int) -> str:
         """Return a pattern of the same texts, with the mark anywhere in them."""
@@ -322,7 +322,7 @@ class _Marked:
         # The mark, if it is there, is read with the character after it, so it is never right before this place.
         return f"(?<{sign}{_character(inner[0][0], inner[0][1], flags, guarded=False)})"
 
-    # --- the parts in which no mark stands, before one ------------------------------------------------------------------
+    # --- the parts without a mark, before one ---------------------------------------------------------------------------
 
     def _sequence(self, tree: list[tuple[Any, Any]], rest: str, flags: int) -> str:
         """Return the match of some parts, `rest` being all that the matcher still has to match after them."""

@@ -259,7 +259,7 @@ class _Chart:
     def _ends_within(self, whole: _Part, symbol: Symbol, place: int, number: int) -> Iterator[tuple[int, int]]:
         """Yield where a symbol may end that begins somewhere, the furthest first: the end, negated, and the number of the edge.
 
-        No more of them are looked at than are asked for: of a left recursive rule there are as many as the text is long.
+        They are computed on demand: a left recursive rule has as many as the text is long.
         """
         if not isinstance(symbol, Rule):
             yield from ((-end, number) for end in reversed(self._reader.ends(symbol, place)) if end <= whole.end)

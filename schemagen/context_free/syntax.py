@@ -253,8 +253,8 @@ class Indentation:
         dedent: The one that ends it.
         widths: The terminals of line breaks as they are written, with the indentation of the next line, or None for the
             one between brackets.
-        opening: Brackets between which line breaks mean nothing.
-        closing: What closes them.
+        opening: Brackets between which line breaks have no meaning.
+        closing: The terminals that close them.
         tab: How many blanks a tabulator counts for.
     """
 

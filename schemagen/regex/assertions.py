@@ -314,7 +314,7 @@ def top_level_look_behinds(syntax: Syntax) -> Syntax:
 
 
 def prefix_language(syntax: Syntax) -> Regex | None:
-    """Return the texts from the start of which to the end of which ``syntax`` matches; None if it looks beyond."""
+    """Return the texts that ``syntax`` matches from start to end, whatever comes after them; None if it looks beyond."""
     if _looks_right(syntax):
         return None
     translator = Translator(syntax)

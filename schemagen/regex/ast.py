@@ -6,7 +6,7 @@ numbers are written in it, `engine/native/lowering.py` hands it to the compiled 
 Intersection and complement are first class (Brzozowski 1964; Owens, Reppy & Turon 2009), which is what makes
 `pattern` + `format` + `maxLength`, look-arounds and `not` expressible without approximation.
 
-Invariants: nodes are frozen, and their hash is worked out once; build them with the lower-case constructors below, which
+Invariants: nodes are frozen, and their hash is computed once; build them with the lower-case constructors below, which
 apply the cheap identities (`union()` is `EMPTY`, `concat()` is `EPSILON`, ...), so that equal languages often are equal
 values.
 """

@@ -232,7 +232,7 @@ def _claims(node: LookAhead, translator: Translator) -> tuple[Regex, ...]:
 
 
 def _before(node: LookBehind) -> Regex:
-    """Return the texts at the end of which a match of the look-behind's inside ends."""
+    """Return the texts that end with a match of the look-behind's inside."""
     try:
         found = prefix_language(sequence((ANY_STRING, node.inner)))
     except NotAlgebraicError:

@@ -1,6 +1,6 @@
 """Frozen values that work out their hash once.
 
-Expressions are trees that serve as keys of many dictionaries, and the hash of a frozen dataclass is worked out anew,
+Expressions are trees that serve as keys of many dictionaries, and the hash of a frozen dataclass is computed anew,
 down to the leaves, at each look-up: half the time of a compilation went there.
 """
 

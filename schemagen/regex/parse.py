@@ -93,7 +93,7 @@ class Group:
 
 @lru_cache(maxsize=1024)
 def _character(character: str) -> Chars:
-    """Return one character as an expression; the same object each time, so that its hash is worked out once."""
+    """Return one character as an expression; the same object each time, so that its hash is computed once."""
     return Chars(((ord(character), ord(character)),))
 
 

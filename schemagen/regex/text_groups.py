@@ -44,7 +44,7 @@ _KIND = "a group of this name stands for a kind of text"
 
 
 class TextGroup(NamedTuple):
-    """A text group where it stands in a pattern.
+    """A text group at its place in a pattern.
 
     Attributes:
         name: Its name.
@@ -149,7 +149,7 @@ def _token(group: TextGroup) -> Regex:
     """Return the texts of tokens. An expression over characters has none: code that counts tokens reads the groups by name.
 
     Raises:
-        UnsupportedPatternError: Where an expression is asked for, and not what its groups are.
+        UnsupportedPatternError: An expression is needed, and not the groups.
     """
     group.nothing()
     if group.is_named:
@@ -204,7 +204,7 @@ class Extent(NamedTuple):
 
 
 def extent_of(regex: Regex) -> Extent:
-    """Return how large an expression is; parts that occur often are looked at once."""
+    """Return the size of an expression; repeated parts are visited once."""
     known: dict[int, Extent] = {}
 
     def extent(node: Regex) -> Extent:
