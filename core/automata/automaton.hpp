@@ -3,12 +3,12 @@
 //
 // Masks, budgets, forced tokens and token tables follow from these for any machine. A machine that knows more about
 // itself says so in a facet: that the rest of its text is that of a string (string_view.hpp), that its containers can
-// be looked into without what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp),
-// which tokens can be read (token_lister.hpp), that it makes its masks itself (mask_factory.hpp).
-// A facet makes things faster, never different.
+// be read without their surroundings (container_view.hpp), how much a text still needs (completion_guide.hpp), which
+// tokens can be read (token_lister.hpp), that it makes its masks itself (mask_factory.hpp). A facet makes things
+// faster, never different.
 //
 // A configuration is a small value (`Configuration`) plus a chain of immutable frames: the return stack of a pushdown
-// automaton, whose frames carry registers (what was seen, how many, which alternatives are alive) so that bounds never
+// automaton, whose frames carry registers (members seen, item counts, live alternatives) so that bounds never
 // multiply states. Frames live in an arena and are never changed once made, so copying a configuration is copying a
 // `Configuration`.
 #pragma once
@@ -53,8 +53,8 @@ class TokenLister;
 class Automaton {
 public:
     virtual ~Automaton() = default;
-    // One of the same language as at its start, over other automata, which nobody else uses yet. It takes over what
-    // the two can share, unless it throws: this one cannot be used any more.
+    // One of the same language as at its start, over other automata, with no users yet. It takes over everything that
+    // the two can share. Unless it throws, this one cannot be used any more.
     virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) = 0;
     virtual Configuration start() = 0;
     virtual bool step(Configuration& config, uint8_t byte, Arena& arena) = 0;  // on false the config is unspecified
@@ -63,8 +63,8 @@ public:
     virtual ByteSet next_bytes(const Configuration& config) = 0;
     // A lower bound of the bytes to the nearest end; kFar and above: none.
     virtual uint32_t min_bytes(const Configuration& config) = 0;
-    // Appends what tells this configuration from others: those with equal keys are read on alike (`exact`), or at least
-    // have the same shortest completion. false: it depends on the text.
+    // Appends the identity of a configuration: those with equal keys have the same continuations (`exact`), or at least
+    // the same shortest completion. Returns false if it depends on the text.
     virtual bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) = 0;
     // Why `byte` cannot follow, as the end of a sentence; `text` is all that was read. Frames may be made in `arena`.
     virtual std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) = 0;

@@ -1,6 +1,6 @@
-// A facet of automata: what is known, without a search, of the shortest text that ends (masks/completion.hpp).
+// A facet of automata: what a machine knows, without a search, of the shortest text that ends (masks/completion.hpp).
 //
-// Each answer may be "not known", which is what stands here: a machine says what it knows.
+// Each answer may be "unknown", which is the default: a machine gives the answers it has.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,8 +15,8 @@ using CountTokens = std::function<uint32_t(const std::string&)>;
 
 class CompletionGuide {
 public:
-    // Find out what the shortest texts are, as far as they can be told without a search. `tokens`: the fewest that
-    // spell a text, kFar and above: none. Called once, before what follows and before `Automaton::min_bytes`.
+    // Find the shortest texts, as far as that needs no search. `tokens`: the fewest that spell a text; at least kFar if
+    // there are none. Called once, before the methods below and before `Automaton::min_bytes`.
     virtual void settle_shortest(const CountTokens&) {}
     // Whether the shortest completion depends on the text, so that each token may lead to another one.
     virtual bool text_matters(const Configuration&) const { return false; }
@@ -24,23 +24,23 @@ public:
     // token that any of them takes.
     virtual Configuration least_constrained(const Configuration& config, Arena&) { return config; }
     // Whether `next`, to which a byte led, is still in the string or key that `from` is in. Only tokens with a quote
-    // leave it. false: not known.
+    // leave it. False if unknown.
     virtual bool stays_inside(const Configuration& from, const Configuration& next) { return from.frame == next.frame; }
     // The bytes that may lead to a configuration whose `Automaton::min_bytes` is less; nothing: any byte may.
     virtual std::optional<ByteSet> nearer_bytes(const Configuration&) { return std::nullopt; }
     // Roughly how many microseconds a step takes that was never taken before.
     virtual uint32_t step_cost() const { return 1; }
-    // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by
-    // tokens.
+    // An upper bound of the tokens of the shortest completion, or of its bytes where tokens are not counted; kFar if
+    // unknown.
     virtual uint32_t most_tokens(const Configuration&) { return Automaton::kFar; }
-    // The same of what is needed besides a string, number or key that is being read. Changes nothing: any number of
-    // threads may ask at once.
+    // The same without the string, number or key that is being read. Changes nothing: any number of threads may ask at
+    // once.
     virtual uint32_t most_tokens_around(const Configuration&) const { return Automaton::kFar; }
-    // How many more tokens may be needed behind one token than `most_tokens_around` tells before it, if it has so many
-    // opening brackets; kFar: not known.
+    // How many more tokens may be needed after one token with that many opening brackets than `most_tokens_around`
+    // tells before it; kFar if unknown.
     virtual uint32_t growth(uint32_t) const { return Automaton::kFar; }
-    // Append the shortest completion, the first of the shortest; false, and anything appended: it has to be searched
-    // for.
+    // Append the shortest completion, the first of the shortest. Returns false, with any text appended, if a search is
+    // needed.
     virtual bool write_shortest(const Configuration&, std::string&) { return false; }
     // A copy whose frames live in `arena`, of a configuration that has an exact identity.
     virtual Configuration keep(const Configuration& config, Arena&) { return config; }

@@ -1,4 +1,4 @@
-// A facet of automata: containers, whose inside can be looked at without what is around them (masks/masks.hpp), strings
+// A facet of automata: containers that can be read without their surroundings (masks/masks.hpp), strings
 // in them that end at a quote, and keys that must not come twice.
 #pragma once
 #include <cstdint>
@@ -26,18 +26,18 @@ public:
     virtual void settle(Configuration& config, Arena& arena) = 0;
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
     virtual LocalKey local_key(const Configuration& config, uint32_t longest) const = 0;
-    // The same configuration with nothing known of what is around its container: closing it leads `outside`, and
-    // `state` is how: which of the values it was asked for it is. kFirst: the first alone; kUnclear: what follows
-    // depends on the text, the token has to be read in full.
+    // The same configuration without the surroundings of its container: closing it leads `outside`. `state` tells how:
+    // which of the requested values it was. kFirst: the first alone; kUnclear: the continuation depends on the text, so
+    // the token has to be read in full.
     virtual Configuration detached(const Configuration& config, Arena& arena) = 0;
-    // The configuration once the container around `inside` was closed in that way; false: it may not be.
+    // The configuration once the container around `inside` was closed in that way. Returns false if it may not be.
     virtual bool after_close(const Configuration& inside, uint32_t how, Configuration& out, Arena& arena) = 0;
     // Where the set of tails that may follow the container is remembered (`kFirst` only).
     virtual uint32_t& tails_of(const Configuration& config) const = 0;
     // The state of the string automaton inside a number or literal name whose text does not matter; 0 elsewhere.
     virtual uint32_t literal_state(const Configuration& config) const = 0;
-    // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close
-    // there. A key becomes an extra one.
+    // Move to after the closing quote, as if `chars` more code points had led to `state`. Returns false if it may not
+    // close there. A key becomes an extra one.
     virtual bool close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) = 0;
     // The same key being read, if it is to be a declared one.
     virtual Configuration as_declared_key(const Configuration& config) = 0;
@@ -46,7 +46,7 @@ public:
     // Whether the container has extra keys, which may not be used again, and how the key being read would become one.
     virtual bool has_used_keys(const Configuration& config) const = 0;
     virtual std::vector<std::string> used_key_suffixes(const Configuration& config) = 0;
-    // Whether the text so far matters: nothing but the inside of strings can be looked up.
+    // Whether the text so far matters. Then only the inside of strings can be looked up.
     virtual bool is_text_dependent(const Configuration& config) const = 0;
 
     static constexpr uint32_t kFirst = 1, kUnclear = UINT32_MAX;

@@ -125,7 +125,7 @@ void SharedAutomata::take() {
     kernel.has_readers.store(false, std::memory_order_relaxed);
 }
 
-// Never waits for another writer: that one may be waiting for this reader.
+// Never waits for another writer, because that one may be waiting for this reader.
 bool SharedAutomata::try_take_from_reading() {
     if (!writers_.try_lock()) return false;
     ++depth_;
@@ -149,7 +149,7 @@ void SharedAutomata::leave() {
     writers_.unlock();
 }
 
-// They are at work on one mask or token each. One that has come to a look may be waiting for the interpreter's lock.
+// Each of them computes one mask or token. One that has come to a look may be waiting for the interpreter's lock.
 void SharedAutomata::wait_for_readers(uint32_t own) {
     constexpr unsigned kPatience = 64, kLong = 1024;
     auto alone = [&] {

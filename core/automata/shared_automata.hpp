@@ -1,20 +1,20 @@
 // The kernel and the lazy automaton that all grammars of a process share.
 //
 // The same patterns, formats, number ranges and free strings come back in schema after schema. Their derivatives, the
-// states made of them and the masks inside strings therefore live in one place: what one grammar has paid for, the next
-// one finds. Each grammar has a budget of its own for what it adds.
+// states made of them and the masks inside strings are therefore shared: a grammar finds those that an earlier one has
+// paid for. Each grammar has a budget of its own for its additions.
 //
 // When the place has grown too large, new grammars get a fresh one (the next generation). The grammars of the old one
 // go on there, but not for long: when the next generation is retired as well, or when the old one has grown to twice
-// its size, it closes. Its grammars then move out, each with what it needs into automata of its own (constraint.hpp):
-// those that are at work when they next have to make something, the others some at a time while new grammars are made.
+// its size, it closes. Its grammars then move out, each with its parts into automata of its own (constraint.hpp): busy
+// ones when they next have to make something, the others a few at a time while new grammars are made.
 // So there are at most the newest generation, the one before, and those that are just being left.
 //
-// Most of what a text needs is known soon. So whoever follows one reads (`SharedLock`), beside any number of others,
-// and asks to be alone at the first thing that is new (`Kernel::before_write`): it waits until the others have read to
-// their end, and goes on with what it has read. One thread at a time can do that; a second one gets UpgradeConflict and
-// starts over behind it. An `ExclusiveLock` is alone from the start. Readers count themselves in slots of their own, so
-// they do not pass a cache line around (a distributed lock of readers and a writer; Hsieh & Weihl 1992).
+// After a while a text needs few new states. So a thread that follows one reads (`SharedLock`), beside any number of
+// others, and asks for exclusive access at the first new state (`Kernel::before_write`): it waits until the others have
+// read to their end, and goes on from its place. One thread at a time can do that; a second one gets UpgradeConflict
+// and starts over after it. An `ExclusiveLock` is exclusive from the start. Readers count themselves in slots of their
+// own, so they do not pass a cache line around (a distributed lock of readers and a writer; Hsieh & Weihl 1992).
 //
 // Order: the mutex of a constraint before its shared automata. A reader never waits for anything but a writer. All of
 // them wait as work.hpp says, without the interpreter's lock.
@@ -37,7 +37,7 @@ struct UpgradeConflict {};
 // A grammar that lives in some shared automata.
 class Tenant {
 public:
-    // Move out of automata that are closing. False: not now.
+    // Move out of automata that are closing. Returns false if that has to wait.
     virtual bool move_out() = 0;
 
 protected:

@@ -17,8 +17,7 @@ struct StringMasks::Draft {
     const VocabularyTables& tables;
     StringInner made;
     std::vector<uint32_t> words;
-    size_t budget =
-        kBudget;  // for searches: states looked at, new ones count as several; grows with what they are good for
+    size_t budget = kBudget;  // for searches: states visited, new ones count as several; grows with their benefit
     static constexpr size_t kBudget = 256;
 };
 
@@ -37,7 +36,7 @@ size_t StringRest::memory_bytes() const {
 
 size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
 
-// Make room for what is about to be remembered. What is in use is kept alive by the masks that refer to it.
+// Make room for a new entry. Entries in use are kept alive by the masks that refer to them.
 void StringMasks::charge(size_t bytes) {
     if (bytes_ + bytes > kMostBytes) {
         inner_.clear();
@@ -141,7 +140,7 @@ uint32_t StringMasks::hub_of(uint32_t state) {
     return 0;
 }
 
-// A draft that starts as the mask of another state, and what is told from that.
+// A draft that starts as the mask of another state, and is changed where the two states differ.
 struct StringMasks::Difference {
     Draft& draft;
     const StringInner& model;
@@ -202,8 +201,8 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     if (!draft.words.empty()) draft.made.words = shared(draft.words);
 }
 
-// Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may
-// not end behind it where it has to.
+// Add the states that the characters of a slice lead to, one after the other. Returns false if the string refuses one
+// of them, or may not end after it though it has to.
 bool StringMasks::after_any(uint32_t from, const Slice& slice, bool ending, std::vector<uint32_t>& targets) {
     auto arrive = [&](uint32_t to) {
         if (!to || (ending && !dfa_.accepting(to))) return false;
@@ -260,7 +259,7 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
     std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
     std::unordered_set<uint32_t> seen{start};
     std::vector<uint32_t> after;
-    size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not looked at
+    size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not visited
     for (size_t at = 0; at < order.size(); ++at) {
         const auto [state, distance] = order[at];
         if (distance >= std::min(refused, looked)) break;
@@ -297,7 +296,7 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
 }
 
 // Whether every token below a node of the trie can be read from the state that the node led to, as far as slices tell;
-// while counting, whether the string may end behind it besides.
+// while counting, also whether the string may end after it.
 bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
     const SliceTree& slices = draft.tables.slices();
@@ -338,7 +337,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
     const Trie& trie = draft.tables.all();
     const SliceTree& slices = draft.tables.slices();
     const auto [slice, length] = start_of(draft);
-    // 1) What a slice settles.
+    // 1) The tokens that a slice decides.
     if (slice == Slice::kCount) {
         draft.words.assign(draft.tables.words(), 0);
     } else {

@@ -2,27 +2,26 @@
 //
 // From a state of the string automaton every token does one of three things: it dies, it stays inside the string, or it
 // closes the string after some prefix and goes on with a tail (`",` `"}` `":` ...). The first two depend on the state
-// alone; the third on the state at the quote and on what may follow it. So the vocabulary is walked once per state and
-// the result remembered as a bitmask of inner tokens and a list of exits; what may follow is found by one walk over the
-// few hundred distinct tails of the vocabulary (engine study of this project, "context vectors"; the idea is that of
-// terminal labels in Koo et al. 2024, made exact).
+// alone; the third on the state at the quote and on the text allowed after it. So the vocabulary is walked once per
+// state and the result cached as a bitmask of inner tokens and a list of exits; the allowed tails are found by one walk
+// over the few hundred distinct tails of the vocabulary (engine study of this project, "context vectors"; the idea is
+// that of terminal labels in Koo et al. 2024, made exact).
 //
 // A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a
 // schema makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three
 // ways around it, all exact:
 //   - Where any string may follow, as in an unanchored pattern, nothing is refused until the string ends: the mask is
-//   that
-//     of the free string.
+//     that of the free string.
 //   - Where most letters lead to one and the same state and stay there (a hub), only the paths on which both differ are
 //     walked, two automata side by side, down to where they agree again.
-//   - Where some number of characters of a kind can be read whichever they are, the tokens made of so many of them are
-//     allowed without a look: a precomputed slice. The walk skips what lies in it, and below any node what is made of
-//     such characters from there on. The number is found by a search through the states that these characters lead to,
-//     for the nearest one that refuses a character; often there is none. (llguidance slices by regexes that must
-//     contain one another; here any state is tried against any slice.)
+//   - Where any n characters of a kind can be read, the tokens made of at most n of them are allowed without a look: a
+//     precomputed slice. The walk skips the tokens of the slice, and subtrees made of such characters. The number n is
+//     found by a search through the states that these characters lead to, for the nearest one that refuses a character;
+//     often there is none. (llguidance slices by regexes that must contain one another; here any state is tried against
+//     any slice.)
 //
-// Numbers and literal names have no closing mark, but they are alike wherever they stand, too: what goes on within one
-// is remembered by its state and the node of the trie at which it was met, with the nodes at which it may end.
+// Numbers and literal names have no closing mark, but they are alike in every place, too: the tokens that go on within
+// one are cached by its state and the node of the trie at which it was met, with the nodes at which it may end.
 //
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
@@ -49,14 +48,14 @@ struct StringExit {
 // A token that stays inside, where the room that is left decides.
 struct CountedToken {
     uint32_t token;
-    uint32_t chars;  // its code points, and those that the string needs at least to end behind it
+    uint32_t chars;  // its code points, and the fewest that the string needs to end after it
 };
 
 // The tokens that stay inside.
 struct StringInner {
     std::shared_ptr<const std::vector<uint32_t>> words;  // bitmask
     uint32_t allowed = 0;
-    std::vector<CountedToken> counted;  // if asked for: those that are not plain, or that the string cannot end behind
+    std::vector<CountedToken> counted;  // if asked for: those that are not plain, or that the string cannot end after
     size_t memory_bytes() const;
 };
 
@@ -69,7 +68,7 @@ struct LiteralEnd {
     uint32_t read;   // bytes since the node that was asked for
 };
 
-// What may follow within a number or literal name, below a node of the trie.
+// The continuations within a number or literal name, below a node of the trie.
 struct LiteralRest {
     std::vector<uint32_t> tokens;  // that end inside it
     std::vector<LiteralEnd> ends;
@@ -77,7 +76,7 @@ struct LiteralRest {
 
 // The tokens that go on in a string below a node of the trie, by where they end.
 struct StringClass {
-    uint32_t state, chars;         // behind the token, and code points read since the node
+    uint32_t state, chars;         // after the token, and code points read since the node
     std::vector<uint32_t> tokens;  // either these,
     std::vector<uint32_t> words;   // or a bitmask of them
 };
@@ -110,7 +109,7 @@ public:
     // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
-    // Of a state at a node of the trie, so many bytes deep.
+    // Of a state at a node of the trie, `depth` bytes deep.
     std::shared_ptr<const StringRest> rest(uint32_t state, uint32_t node, size_t depth, const VocabularyTables& tables);
     std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
     std::shared_ptr<const LiteralRest> literal(uint32_t state, uint32_t node, const VocabularyTables& tables);
@@ -125,13 +124,13 @@ private:
     uint32_t hub_of(uint32_t state);
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
-    // Characters of a slice that can be read whichever they are; `ending`: and behind each of which the string may end.
+    // How many characters of a slice can be read, whichever they are; `ending`: the string may end after each of them.
     struct Safe {
         uint8_t chars;  // Slice::kMany: without end
-        bool exact;     // otherwise at least so many
+        bool exact;     // otherwise `chars` is a lower bound
     };
     struct Start {
-        size_t slice, chars;  // Slice::kCount: none
+        size_t slice, chars;  // Slice::kCount if there is none
     };
     Start start_of(Draft& draft);
     bool settled(Draft& draft, uint32_t state, uint32_t node);
@@ -153,7 +152,7 @@ private:
     };
     std::vector<SafeRow> safe_;                                                           // by state
     std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
-    size_t full_pool_ = 1024;  // when to look for those that nobody has any more
+    size_t full_pool_ = 1024;  // when to look for unused ones
     struct Key {
         uint64_t vocabulary, state;
         bool operator==(const Key&) const = default;

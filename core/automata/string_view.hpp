@@ -20,10 +20,10 @@ class StringView {
 public:
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
     virtual StringBody string_body(const Configuration& config, uint32_t longest) = 0;
-    // `state` and `key` alone, where what follows, up to the end of the text, depends on no text: not on that of a key
-    // either.
+    // `state` and `key` alone, if the continuations up to the end of the text depend on no earlier text, not even on a
+    // key.
     virtual StringBody free_of_text(const Configuration&) { return {}; }
-    // Go on inside the string, as if `chars` more code points had led to `state`; false: that is too long for it.
+    // Go on inside the string, as if `chars` more code points had led to `state`. Returns false if that is too long.
     virtual bool go_on(Configuration&, uint32_t, uint32_t) { return false; }
 
 protected:

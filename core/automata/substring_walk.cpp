@@ -44,8 +44,7 @@ void SubstringWalk::put(uint32_t node, SubstringTable::State state) {
     queue_.push_back({node, state});
 }
 
-// Whether one of some children, in order, has a byte. They become that one and those behind it, or those behind where
-// it would be.
+// Whether one of some sorted children has a byte. They become that one and those after it, or those after its place.
 bool SubstringWalk::find(Children& children, uint8_t byte) const {
     const uint8_t* bytes = trie_.child_byte.data();
     while (children.at < children.end && bytes[children.at] < byte) ++children.at;
@@ -83,7 +82,7 @@ void SubstringWalk::visit(const Place& place) {
             read(edges.bytes[k], edges.targets[k]);
 }
 
-// Branches to the bytes that what is behind the substring may begin with.
+// Branches to the bytes that the text after the substring may begin with.
 void SubstringWalk::leave(const Place& place) {
     for (Children children = children_of(place.node); children.at < children.end; ++children.at) {
         const uint8_t byte = trie_.child_byte[children.at];

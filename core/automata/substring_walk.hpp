@@ -1,14 +1,14 @@
 // The tokens that go on within a substring of a text: the trie of a vocabulary and the table of the substrings, walked
 // side by side.
 //
-// The first places in a long text allow thousands of tokens, and what is known of the nodes and states on the way lies
-// far apart in memory. So the places that are to be visited are a queue, which asks for the memory of a place when it
+// The first places in a long text allow thousands of tokens, and the nodes and states on the way lie far apart in
+// memory. So the places that are to be visited are a queue, which asks for the memory of a place when it
 // is put there, and for what that memory points to some places before its turn (software prefetching; Mowry, Lam &
 // Gupta 1992). The edges of a state and the children of a node are both sorted by their bytes, so they are merged.
 // Where a substring ends at one place of the text, which is soon, the text has the only edge.
 //
-// Where what is behind the substring may begin, the automaton has to say what its first bytes lead to: these become
-// branches of the list.
+// Where the text after the substring may begin, the automaton has to follow its first bytes: these become branches of
+// the list.
 //
 // Invariant: a node comes into the queue once at most, with the one state that its bytes lead to.
 #pragma once
@@ -22,8 +22,8 @@ namespace schemagen {
 
 class SubstringWalk {
 public:
-    // Adds to `out` what can be read from a state that is not made (`LazyDfa::is_tracked`). Takes some 0.05 us for each
-    // node that is visited, and polls.
+    // Adds to `out` the tokens readable from a state that is not made (`LazyDfa::is_tracked`). Takes about 0.05 us for
+    // each node that is visited, and polls.
     static void list(LazyDfa& dfa, uint32_t state, const Trie& trie, TokenList& out) {
         SubstringWalk(dfa, dfa.track_of(state), trie, out).run(state);
     }

@@ -9,10 +9,10 @@ namespace schemagen {
 
 struct Trie;
 
-// What can be read from a configuration.
+// The tokens that can be read from a configuration.
 struct TokenList {
-    // A node of the vocabulary's trie, and the configuration behind its bytes: what ends at the node, and what is below
-    // it, is not listed.
+    // A node of the vocabulary's trie, and the configuration after its bytes. Tokens at the node and below it are not
+    // listed.
     struct Branch {
         uint32_t node;
         Configuration config;
@@ -23,7 +23,7 @@ struct TokenList {
 
 class TokenLister {
 public:
-    // Fills a list that is empty; false: the machine knows no better way here. Not for machines with containers.
+    // Fills an empty list. Returns false if the machine knows no better way here. Not for machines with containers.
     virtual bool list_tokens(const Configuration& config, const Trie& trie, TokenList& out) = 0;
 
 protected:

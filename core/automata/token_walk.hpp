@@ -1,4 +1,4 @@
-// Every token that can be read from a configuration, with the configuration behind it.
+// Every token that can be read from a configuration, with the configuration after it.
 #pragma once
 #include <vector>
 
@@ -9,7 +9,7 @@ namespace schemagen {
 
 // Depth-first over the trie of the vocabulary: `visit(node, config)` for each node that tokens end at. The frames of
 // the config are gone when the walk has left its subtree; those of `from` stay, so a config with the frame of `from` is
-// safe to keep. `settle(node, config, depth)`: whether what is below a node, so many bytes deep, is not to be walked.
+// safe to keep. `settle(node, config, depth)`: whether to skip the tokens below a node, `depth` bytes deep.
 template <class Visit, class Settle>
 void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit,
                  const Settle& settle) {

@@ -1,4 +1,4 @@
-// Which lexemes may stand next to each other.
+// Which lexemes may be neighbours.
 //
 // Where a lexeme takes the longest match, or is chosen among several, its end restricts the text after it (lexer.hpp).
 // A lexeme can *always* be left for another one if, however far it is read, there is an end after which the other may
@@ -61,13 +61,13 @@ private:
         std::optional<bool> free;
         std::optional<When> last;
         std::unique_ptr<std::vector<LexemeGraph::State>> states;
-        size_t told = 0;               // beginnings of which `followed` tells
+        size_t told = 0;               // beginnings that `followed` covers
         std::vector<Answer> followed;  // [beginning / 64]
     };
     // The bytes after which a promise is kept for good, and those that do not break it.
     struct Keeping {
         ByteSet free, unbroken;
-        std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of so many beginnings
+        std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of 64 beginnings
     };
     uint32_t number_of(const ByteSet& first);
     When behind(LexemeId lexeme, uint32_t beginning);

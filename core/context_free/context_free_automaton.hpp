@@ -22,14 +22,14 @@ namespace schemagen {
 
 // How the terminals of a grammar are parsed.
 struct Parsing {
-    std::shared_ptr<const LrTables> tables;          // null: every text that the grammar derives
-    std::shared_ptr<const Indentation> indentation;  // null: line breaks mean nothing
+    std::shared_ptr<const LrTables> tables;          // null to read every text that the grammar derives
+    std::shared_ptr<const Indentation> indentation;  // null if line breaks have no meaning
     std::vector<ForeignTerminal> foreign;
 };
 
 class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
-    // The grammar is finished. `before`: another one of it, for what was found out.
+    // The grammar is finished. `before`: an earlier automaton of it, whose results are reused.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
                          const Allowance& allowance, const ContextFreeAutomaton* before = nullptr);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
@@ -40,7 +40,7 @@ public:
     Strands& strands() { return strands_; }
     const std::string& name(SymbolId symbol) const { return grammar_.name(symbol); }
     const Allowance& allowance() const { return allowance_; }
-    // For what is expected somewhere, in words.
+    // To describe the expectations at a place, in words.
     Expectations expectations();
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
@@ -56,7 +56,7 @@ public:
     uint64_t memory_bytes() const override;
 
 private:
-    // Of which string a text is in is not known, so each token has to be read.
+    // The string that a text is in is not known, so each token has to be read.
     bool stays_inside(const Configuration&, const Configuration&) override { return false; }
     std::optional<ByteSet> nearer_bytes(const Configuration& config) override {
         return strands_.nearer_bytes(config.state);

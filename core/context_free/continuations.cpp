@@ -18,7 +18,7 @@ Continuations::Id Continuations::of(FrameId frame, SymbolId rule) {
     auto add = [&](ItemId item, FrameId at) {
         for (ItemId each : grammar.closure(item)) {
             if (!grammar.edges(each).empty()) all.emplace_back(each, at);
-            // What completes a rule at a frame further down stands among the returns.
+            // A rule that is completed at a frame further down is among the returns.
             if (at == frame && grammar.accepting(each) &&
                 std::ranges::find(completed, grammar.rule_of(each)) == completed.end())
                 completed.push_back(grammar.rule_of(each));

@@ -1,9 +1,9 @@
-// What may follow a rule after it was called at a frame, and which frames allow more than others.
+// The continuations of a rule that was called at a frame, and which frames allow more than others.
 //
-// A continuation is a list of (item, frame), where the item has something left to read: the rest of the text is what
-// the item reads and the continuation of its rule at that frame. So one continuation is within another one if each of
-// its items stands in the other one, too, at a frame whose continuation of the rule is not smaller: a simulation (Park
-// 1981), the greatest of which there is. It is sound and not complete: what is not found to be within another one may
+// A continuation is a list of (item, frame), where the item has something left to read: the rest of the text is the
+// text of the item, then the continuation of its rule at that frame. So one continuation is within another one if each
+// of its items is in the other one, too, at a frame whose continuation of the rule is not smaller: the greatest
+// simulation (Park 1981). It is sound and not complete: a continuation that is not found to be within another one may
 // still allow no more texts.
 #pragma once
 #include <cstdint>

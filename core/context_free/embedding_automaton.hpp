@@ -42,7 +42,7 @@ public:
 
     const Guests& guests() const { return guests_; }
     ContextFreeAutomaton& host() { return *host_; }
-    // Before `min_bytes` of a guest is asked for; a second time changes nothing.
+    // To be called before `min_bytes` of a guest; a second call changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
     Configuration least_constrained(const Configuration& config, Arena& arena) override;
@@ -55,7 +55,7 @@ public:
 
 private:
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
-    // What a byte makes of a configuration.
+    // The configuration after a byte, in parts.
     struct Step {
         uint8_t byte;
         Arena& arena;

@@ -31,7 +31,7 @@ void Expectations::note(Names& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The width of the line after a line break. Null if the terminal is not a line break, or means nothing in brackets.
+// The width of the line after a line break. Null if the terminal is not a line break, or is ignored between brackets.
 const uint32_t* Expectations::width_of(SymbolId terminal) const {
     if (!indentation_) return nullptr;
     for (const auto& [newline, width] : indentation_->newlines)
@@ -73,7 +73,7 @@ void Expectations::read(const std::vector<LexemeGap>& gaps, uint8_t byte) {
     ++length_;
 }
 
-// Where the lexeme of a strand began; `end`: not known. A strand may be made of several, which the parser has united.
+// Where the lexeme of a strand began, or `end` if unknown. A strand may be several that the parser has united.
 size_t Expectations::begin_of(const Strand& strand, size_t end) {
     size_t begin = end;
     for (const Run& run : runs_)

@@ -21,7 +21,7 @@ struct LexemeGap {
 
 class Expectations {
 public:
-    // `indentation`: null if line breaks mean nothing.
+    // `indentation`: null if line breaks have no meaning.
     Expectations(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Strands& strands,
                  const Indentation* indentation)
         : grammar_(grammar),

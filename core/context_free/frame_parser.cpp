@@ -123,7 +123,7 @@ FrameId FrameParser::same_as(FrameId frame) {
     return frames_[frame].same = same;
 }
 
-// Rules that were called there come first: they tell most frames apart.
+// Rules that were called there come first: they distinguish most frames.
 bool FrameParser::is_same(FrameId frame, FrameId other) {
     const uint32_t kind = frames_[frame].kind;
     const auto alike = [&](SymbolId rule) {
@@ -232,7 +232,7 @@ ParserState FrameParser::intern_state(const std::vector<std::pair<FrameId, Vecto
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 
-// One shift: the frames that go on, highest level first, for what a frame completes goes to frames of lower levels.
+// One shift. Frames go on from the highest level down, since a frame completes rules of frames at lower levels.
 class FrameParser::Step {
 public:
     explicit Step(FrameParser& parser) : parser_(parser), grammar_(parser.grammar_) {}
@@ -465,7 +465,7 @@ std::span<const Distance> FrameParser::distances(ParserState state) {
     return distances_[state] = std::move(all);
 }
 
-// The rules that go on with the terminal, or of which something was read; then those that called them.
+// The rules that go on with the terminal, or are partly read; then those that called them.
 std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId terminal) {
     constexpr size_t kMostCalls = 1000;
     std::vector<std::pair<FrameId, SymbolId>> calls;

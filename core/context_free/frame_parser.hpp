@@ -48,7 +48,7 @@ private:
     using VectorId = uint32_t;
     using Items = std::vector<ItemId>;
     static constexpr FrameId kRoot = 0;  // returns out of the grammar
-    // What an ordinary text does not come to. From there on frames are compared, which takes time.
+    // Ordinary texts stay below this. From there on frames are compared, which takes time.
     static constexpr uint32_t kDeep = 16;  // level of a frame
     static constexpr size_t kMany = 8;     // frames of a state, returns of a frame
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -77,14 +77,14 @@ private:
         FrameId frame;
         Items items;
     };
-    // What a vector has, found out once.
+    // Properties of a vector, computed once.
     struct VectorView {
         bool known = false;
         LexemeSets::SetId viable = 0;
         std::vector<std::pair<SymbolId, ItemId>> calls;  // sorted
     };
 
-    class Step;  // one shift being worked out
+    class Step;  // one shift in progress
     uint32_t kind_of(const std::vector<SymbolId>& called);
     FrameId frame_of(std::vector<Return> returns);
     std::vector<Return> returns_of(FrameId frame) const;

@@ -119,8 +119,8 @@ bool add_set(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
 
 }  // namespace
 
-// The sets of the textbooks, with items for productions: what may begin behind a symbol, and what may follow the rule
-// where that may be nothing.
+// The sets of the textbooks, with items for productions: the symbols that may begin after a symbol, and those that may
+// follow the rule where the rest of it may be empty.
 void ContextFreeGrammar::find_follow() {
     const std::vector<TerminalSet> first = first_sets();
     TerminalSet ignored(terminal_count_ / 64 + 1, 0);
@@ -137,7 +137,7 @@ void ContextFreeGrammar::find_follow() {
             }
         }
     }
-    // What is not in the rules is read where somebody else says so, as line breaks by width are.
+    // A terminal outside the rules is read elsewhere, as line breaks by width are.
     std::vector<bool> in_rules(names_.size(), false);
     for (const auto& edges : edges_)
         for (const Edge& edge : edges) in_rules[edge.symbol] = true;

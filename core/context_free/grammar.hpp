@@ -1,13 +1,13 @@
 // A context-free grammar as the parser and the lexer need it.
 //
-// Symbols are numbered, terminals first, then rules. What is left of the body of a rule is an `Item` (a dotted rule of
+// Symbols are numbered, terminals first, then rules. The rest of the body of a rule is an `Item` (a dotted rule of
 // Earley 1970): a state of a nondeterministic automaton over symbols, so repetitions and alternatives cost no rules of
 // their own. A terminal is read as one of its lexemes: a language of texts, and the texts that a lexeme must not go on
-// as (`longer`), which is how lexers that take the longest match, or have an order, are described. What follows a
+// as (`longer`), which is how lexers that take the longest match, or have an order, are described. The text after a
 // marked lexeme is described in full, as matchers that try alternatives in order need.
 //
 // Invariants, seen to by the caller: every rule derives some text if every terminal has one (unproductive ones are
-// dropped); lexemes have texts, none of which is empty. A terminal without lexemes is read where another one says so,
+// dropped); lexemes have texts, none of them empty. A terminal without lexemes is read by another automaton,
 // or never, and has no text of its own.
 #pragma once
 #include <cstdint>
@@ -74,7 +74,7 @@ public:
     bool ends(ItemId item) const { return ends_[item]; }  // whether one of its closure is accepting
     // Fewest bytes from the item to the end of its rule (Knuth 1977), as far as `Kernel::shortest` is exact.
     uint32_t min_bytes(ItemId item) const { return min_bytes_[item]; }
-    // Whether a terminal may stand behind another one in some text; one that is ignored always may.
+    // Whether a terminal may follow another one in some text; an ignored one always may.
     bool may_follow(SymbolId terminal, SymbolId next) const { return follow_[terminal][next / 64] >> (next % 64) & 1; }
     size_t memory_bytes() const;
 

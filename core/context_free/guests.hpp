@@ -1,6 +1,6 @@
 // Automata of other languages that a context-free grammar has in it: JSON values of a schema, say.
 //
-// For the parser a guest is a terminal, which no lexeme reads. Its text begins where the terminal may stand and ends
+// For the parser a guest is a terminal, which no lexeme reads. Its text begins where the terminal is allowed and ends
 // wherever the guest's automaton accepts; in between the guest is on its own.
 #pragma once
 #include <memory>

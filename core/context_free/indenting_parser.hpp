@@ -1,9 +1,9 @@
 // A parser for languages in which the indentation of a line opens and closes blocks, around one that reads terminals.
 //
-// A line break with the white space behind it is a terminal for each width. Behind it the parser reads what the widths
-// of the open blocks say: a terminal that opens a block if the line begins further right, one that closes a block for
-// each that it has left. Between brackets line breaks are read over. These are the rules of lark's `Indenter`, and of
-// Python's own tokenizer.
+// A line break with the white space after it is a terminal for each width. The parser then reads the blocks that follow
+// from the widths of the open blocks: a terminal that opens a block if the line begins further right, one that closes a
+// block for each that it has left. Between brackets line breaks are skipped. These are the rules of lark's `Indenter`,
+// and of Python's own tokenizer.
 //
 // Invariants: the widths of open blocks grow, the first is 0; no state has a bracket open and a block begun inside it.
 #pragma once

@@ -1,8 +1,8 @@
 // The states that lexemes go through, alone: those with the same texts left are made once for all lexemes.
 //
-// A lexer that reads a terminal in ways of its own for each set of rivals has hundreds of lexemes, and behind their
-// first bytes most of them are the same (lexer.hpp keeps them apart, since it has to say which one it reads). Only what
-// is asked for is made.
+// A lexer that reads a terminal in ways of its own for each set of rivals has hundreds of lexemes, and after their
+// first bytes most of them are the same (lexer.hpp keeps them apart, since it has to name the one it reads). Only
+// requested states are made.
 #pragma once
 #include <optional>
 #include <vector>
@@ -17,7 +17,7 @@ public:
 
     LexemeGraph(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer)
         : grammar_(grammar), kernel_(kernel), lexer_(lexer) {}
-    // All states of a lexeme, the start first; none: there are too many.
+    // All states of a lexeme, the start first. Empty if there are too many.
     std::vector<State> states_of(LexemeId lexeme);
     // Those that a byte leads to; of a state that `states_of` returned.
     const std::vector<State>& next(State state) const { return states_[state].next; }

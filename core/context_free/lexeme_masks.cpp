@@ -185,7 +185,7 @@ uint32_t LexemeMasks::make_whole_plan(ParserState parser, LexerState lexer) {
     return id;
 }
 
-// The tokens of nodes that go on from states there. In an ambiguous grammar ever so many states come to the same node:
+// The tokens of nodes that go on from states there. In an ambiguous grammar very many states come to the same node:
 // then they are walked level by level, where all but a few are one, if the parser can unite them.
 void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Parts& parts) {
     seen_.reset();

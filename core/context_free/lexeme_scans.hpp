@@ -1,9 +1,9 @@
 // What the tokens of a vocabulary do within one lexeme: which stay in it, and which leave it with what tail.
 //
-// A token that stays is allowed, wherever the parser is. One that leaves is cut at the end of the lexeme, and what is
-// behind is of a class of tails (tail_classes.hpp). Tokens are read along the trie of the vocabulary; what is below its
-// first bytes is kept by the state of the lexer there, so that lexemes that differ in a few texts, as names without the
-// reserved words do, share all but the paths of these.
+// A token that stays is allowed, wherever the parser is. One that leaves is cut at the end of the lexeme, and its rest
+// belongs to a class of tails (tail_classes.hpp). Tokens are read along the trie of the vocabulary. Results below its
+// first bytes are cached by the state of the lexer there, so that lexemes that differ in a few texts, as names without
+// the reserved words do, share all but the paths of these.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -39,7 +39,7 @@ public:
 
 private:
     using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  // of the trie's tokens, in order
-    // What is below a node of the trie that a byte leads to from the root.
+    // The subtree of the trie under one first byte.
     struct Branch {
         Ranges inner;  // most are whole subtrees
         TailClasses::Tails leaving;

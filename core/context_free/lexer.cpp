@@ -51,7 +51,7 @@ LexerState Lexer::intern(std::vector<Component> components) {
     State state;
     for (const Component& each : components)
         if (const auto promise = end(each)) state.ends.push_back({each.lexeme, *promise});
-    const LexerState id = keys_.intern(key);  // when nothing is in the way of it any more
+    const LexerState id = keys_.intern(key);  // after everything that may fail
     state.components = std::move(components);
     states_.push_back(std::move(state));
     rows_.emplace_back();
@@ -59,7 +59,7 @@ LexerState Lexer::intern(std::vector<Component> components) {
     return id;
 }
 
-// The first and the last of the bytes around one of which all lead to the same state.
+// The first and the last byte of the range around one that leads to the same state.
 std::pair<unsigned, unsigned> Lexer::alike(LexerState state, uint8_t byte) {
     ByteCuts cuts{};
     cuts[kPlaneOfMark >> 6] = uint64_t{3} << (kPlaneOfMark & 63);  // begins and ends there

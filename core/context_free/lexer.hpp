@@ -50,9 +50,9 @@ public:
     LexerState start(LexemeSets::SetId set);
     // Where the component alone is.
     LexerState alone(const Component& component);
-    // The same place, if none but a set of lexemes may be read; kNoLexeme: none of them is.
+    // The same place, if only a set of lexemes may be read. kNoLexeme if it has none of them.
     LexerState within(LexerState state, LexemeSets::SetId set);
-    // kNoLexeme: no lexeme goes on like this.
+    // kNoLexeme if no lexeme goes on like this.
     LexerState next(LexerState state, uint8_t byte) {
         if (is_tracked(state)) return next_on_track(state, byte);
         const Row* row = rows_[state].get();
@@ -65,12 +65,12 @@ public:
         const Track& track = track_of(state);
         return track.table->whole(state - track.base) ? track.ends : states_[kNoLexeme].ends;
     }
-    // Of a state that was not made, until the next one is asked for.
+    // Of a state that was not made, valid until the next call.
     const std::vector<Component>& components(LexerState state) {
         return is_tracked(state) ? components_on_track(state) : states_[state].components;
     }
     ByteSet next_bytes(LexerState state);
-    // What a byte leaves of a component alone, whose states are not made.
+    // The component after a byte, for a single component without states.
     std::optional<Component> next(const Component& component, uint8_t byte);
     // What its end says, if it may end.
     std::optional<Promise> end(const Component& component);

@@ -10,7 +10,7 @@ namespace schemagen {
 
 namespace {
 
-// Puts those of both sets into `out`, but for the end of the text if so asked; false: there are none.
+// Puts those of both sets into `out`, except the end of the text if so asked. Returns false if there are none.
 bool intersect(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::vector<uint64_t>& out,
                bool without_end) {
     uint64_t any = 0;
@@ -54,7 +54,7 @@ void LrDemands::find_kinds(Adjacency& adjacency) {
         if (is_new) may_follow_.push_back(followed);
         kinds_.push_back(at->second);
     }
-    // Where a block begins or ends is not told by the states alone.
+    // The states alone do not tell where a block begins or ends.
     if (indentation_) is_exact_ = false;
 }
 
@@ -155,8 +155,8 @@ LrDemands::Outcomes* LrDemands::outcomes_of(uint32_t state, SymbolId rule) {
     return &out;
 }
 
-// A rule of one symbol is taken for the one above it, and so on: one step for all lookaheads that are left. With one
-// that is asked for again while it is followed, the parser never comes to an end.
+// A rule of one symbol is taken for the one above it, and so on: one step for all lookaheads that are left. If a rule
+// comes again while it is followed, the parser never ends.
 const LrDemands::Outcomes& LrDemands::outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads) {
     static const Outcomes kNowhere;
     Outcomes* out = outcomes_of(state, rule);
@@ -293,7 +293,7 @@ void LrDemands::depend(uint32_t node, uint32_t on) {
     unite(on, node);
 }
 
-// What comes of some of the lookaheads, which were not applied before.
+// The outcomes of lookaheads that were not applied before.
 void LrDemands::apply(uint32_t node, const Outcomes& outcomes, const uint64_t* lookaheads) {
     if (outcomes.ends && has_bit(lookaheads, kEnd)) set_ends(node);
     Lookaheads some(words_);
@@ -322,7 +322,7 @@ void LrDemands::look_ahead(uint32_t node, Lookahead lookahead) {
         apply(node, outcomes(state, production.rule, one_.data()), one_.data());
 }
 
-// What the lexer may find next.
+// The lookaheads that the lexer may find next.
 void LrDemands::open(uint32_t node) {
     const uint32_t state = nodes_[node].state;
     const std::vector<bool>& follows = may_follow_[nodes_[node].last];

@@ -7,11 +7,12 @@
 // goes on well from the goto of the rule there with the lookahead. Only items of a state can demand something, so
 // there are few: for each kernel item of a state a set of lookaheads.
 //
-// A lookahead is a terminal and the kind of the lexeme that it is read as, which tells what may stand behind it.
+// A lookahead is a terminal and the kind of the lexeme that it is read as, which decides the terminals allowed after
+// it.
 //
-// Least fixpoint, and lazy: only what is asked for is worked out, with all that it depends on. What may follow
-// sometimes (adjacency.hpp) counts as possible, so demands are met by every stack that can be finished, and by others
-// only where `is_exact` says no.
+// Least fixpoint, and lazy: only requested demands are computed, with all that they depend on. A neighbour that is
+// sometimes allowed (adjacency.hpp) counts as possible, so demands are met by every stack that can be finished, and by
+// others only where `is_exact` says no.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -48,7 +49,7 @@ public:
         std::vector<std::pair<Lookahead, uint32_t>> nodes;     // whose demands these are
     };
 
-    // `indentation`: null if line breaks mean nothing.
+    // `indentation`: null if line breaks have no meaning.
     LrDemands(const ContextFreeGrammar& grammar, const LrTables& tables, const Indentation* indentation,
               Adjacency& adjacency);
     bool is_exact() const { return is_exact_; }
@@ -59,7 +60,7 @@ public:
     // (rule, state) sorted by rule.
     const std::vector<std::pair<SymbolId, uint32_t>>& gotos(uint32_t state) const { return gotos_[state]; }
     const Lookaheads& lookaheads(uint32_t state) { return steps(state).all; }
-    // What a state on top demands, if a lexeme of a kind was read last. Holds until the next call.
+    // The demands of a state on top, if a lexeme of a kind was read last. Valid until the next call.
     const Set& behind(uint32_t state, Kind last);
     // Of a goto of the state, for some lookaheads at least. Of a node `set` has the demands once `solve` was called.
     const Outcomes& outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads);
@@ -72,11 +73,11 @@ private:
         uint32_t state;
         Kind last;                           // of one that reads on
         uint32_t source;                     // of one that is lifted: a node of the state above; else kNone
-        Set set, done;                       // `done`: what was taken over from the source
+        Set set, done;                       // `done`: the part taken over from the source
         std::vector<uint32_t> lifted, into;  // nodes that depend on it
         bool opened = false, queued = false;
     };
-    // What a state does with lookaheads.
+    // The actions of a state on lookaheads.
     struct Steps {
         std::vector<std::pair<uint32_t, Lookaheads>> reductions;  // by production
         Lookaheads shifts, all;

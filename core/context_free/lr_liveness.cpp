@@ -11,7 +11,7 @@ LrLiveness::LrLiveness(const ContextFreeGrammar& grammar, const LrTables& tables
         for (const LrDemands::Item& item : demands_.items(state)) depths_[state] = std::max(depths_[state], item.pops);
 }
 
-// The lookaheads that are good in the state that an item goes back to; null: none are.
+// The lookaheads that are good in the state that an item goes back to, or null if there are none.
 const uint64_t* LrLiveness::good(const LrDemands::Item& item, const std::vector<Context>& below) const {
     if (item.pops > below.size()) return nullptr;
     const Entry& entry = entry_[below[item.pops - 1]];

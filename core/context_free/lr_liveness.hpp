@@ -26,7 +26,7 @@ public:
     Kind kind_of(LexemeId lexeme) const { return demands_.kind_of(lexeme); }
     // How many entries below one with this state matter.
     uint32_t depth(uint32_t state) const { return depths_[state]; }
-    // `below`: contexts of the entries below, the nearest first, `depth` of them if there are so many.
+    // `below`: contexts of the entries below, the nearest first; `depth` of them, or all if there are fewer.
     Context context(uint32_t state, const std::vector<Context>& below);
     // Whether a text can be finished where a lexeme of a kind was read last, or one of any.
     bool can_finish(uint32_t state, Kind last, const std::vector<Context>& below);

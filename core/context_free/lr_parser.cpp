@@ -35,7 +35,7 @@ ParserState LrParser::push(ParserState below, uint32_t top, SymbolId symbol) {
     return id;
 }
 
-// What stands on top of a stack, so many entries.
+// The top `count` entries of a stack.
 LrParser::Contexts LrParser::below(ParserState state, size_t count) {
     Contexts out;
     out.reserve(count);
@@ -46,13 +46,13 @@ LrParser::Contexts LrParser::below(ParserState state, size_t count) {
     return out;
 }
 
-// Takes a reduction on what is read on; false: the table has no goto behind it.
+// Applies a reduction to the reading. Returns false if the table has no goto after it.
 bool LrParser::reduce(Reading& reading, uint32_t production) {
     const auto [rule, length] = tables_.productions[production];
     const size_t own = std::min<size_t>(reading.pushed.size(), length);
     reading.pushed.resize(reading.pushed.size() - own);
     for (size_t k = own; k < length; ++k) reading.under = stacks_[reading.under].below;
-    // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
+    // The column of the rule in the table of gotos: terminals come first, the end of the text among them.
     const LrTables::Action* jump = tables_.action(top(reading), rule + 1);
     if (!jump) return false;
     reading.pushed.emplace_back(jump->target, rule);
@@ -65,8 +65,8 @@ uint32_t LrParser::top(const Reading& reading) {
     return stacks_[reading.under].top;
 }
 
-// Reduces as long as the table says so, then shifts; at the end of the text until the end state is on top. Stacks are
-// made of what is left in the end.
+// Reduces as long as the table says so, then shifts; at the end of the text until the end state is on top. Only the
+// final stack is made.
 ParserState LrParser::read(ParserState state, SymbolId terminal) {
     Reading& reading = begin(state);
     while (true) {
@@ -79,7 +79,7 @@ ParserState LrParser::read(ParserState state, SymbolId terminal) {
             if (!reduce(reading, next->target)) return kNoParse;
             continue;
         }
-        // What has no lexeme of its own was not looked at by `find_viable`.
+        // `find_viable` does not look at terminals without a lexeme.
         const bool unseen = liveness_ && grammar_.lexemes_of(terminal).empty();
         if (unseen) {
             Contexts contexts = begin_contexts(reading);
@@ -109,8 +109,8 @@ ParserState LrParser::shift(ParserState state, SymbolId terminal) {
 
 bool LrParser::accepting(ParserState state) { return shift(state, grammar_.terminal_count()) != kNoParse; }
 
-// The contexts of what was pushed while a stack was read on, the nearest first, and of as many entries below as they
-// are told by.
+// The contexts of the entries pushed while a stack was read on, the nearest first, and of as many entries below as they
+// depend on.
 LrParser::Contexts LrParser::begin_contexts(const Reading& reading) {
     size_t wanted = 0;
     for (size_t k = 0; k < reading.pushed.size(); ++k)
@@ -120,7 +120,7 @@ LrParser::Contexts LrParser::begin_contexts(const Reading& reading) {
     return out;
 }
 
-// Adds those further down, up to so many.
+// Adds the contexts further down, up to `count`.
 void LrParser::add_contexts(const Reading& reading, size_t count, Contexts& contexts) {
     if (contexts.size() >= count) return;
     const Contexts own = below(reading.under, count - reading.pushed.size());
@@ -128,7 +128,7 @@ void LrParser::add_contexts(const Reading& reading, size_t count, Contexts& cont
     contexts.insert(contexts.end(), own.begin(), own.end());
 }
 
-// Whether a text can be finished with a state on top of what was read.
+// Whether a text can be finished with a state on top of the stack of a reading.
 bool LrParser::can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last, Contexts& contexts) {
     add_contexts(reading, liveness_->depth(top), contexts);
     return liveness_->can_finish(top, last, contexts);
@@ -156,8 +156,7 @@ LrParser::Reading& LrParser::begin(ParserState state) {
     return reading_;
 }
 
-// Terminals that ask for the same reductions are read on together, and no stack is made: most of them nobody goes on
-// with.
+// Terminals that ask for the same reductions are read on together, and no stack is made: most of them are not used.
 LexemeSets::SetId LrParser::find_viable(ParserState state) {
     const Reading begun{state, {}};
     std::vector<std::pair<SymbolId, LexemeId>> wanted;
@@ -203,7 +202,7 @@ void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vec
     }
 }
 
-// Where Earley's parser is behind the symbols on the stack: whatever the tables lose, no text is shorter than there.
+// The state of Earley's parser after the symbols on the stack: whatever the tables lose, no text is shorter than there.
 ParserState LrParser::derived(ParserState state) {
     std::vector<ParserState> todo;
     for (ParserState at = state; at != start_ && !stacks_[at].derived; at = stacks_[at].below) todo.push_back(at);

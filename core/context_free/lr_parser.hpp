@@ -1,8 +1,7 @@
 // A parser that is driven by tables of states, shifts and reductions (Knuth 1965; DeRemer 1969 for LALR(1)).
 //
 // Which texts it reads depends on the tables: where a generator has resolved a conflict, it reads fewer than its
-// grammar derives. So the tables are taken as they are, from whoever made them, and the texts are exactly those of that
-// parser.
+// grammar derives. So the tables are taken as the generator wrote them, and the texts are exactly those of its parser.
 //
 // A state of the parser is its stack: pairs of the state on top and the stack below, each kept once. A terminal may
 // follow if it is shifted in the end, after all the reductions that it asks for: the lookaheads in LALR tables alone
@@ -39,8 +38,8 @@ public:
     std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override;
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }
-    // What stands on top, the stack without it (kNoParse: nothing is left), and how many entries there are. Stacks with
-    // the same entries on top are read on alike, as far as these are looked at.
+    // The entry on top, the stack without it (kNoParse if that is empty), and the number of entries. Stacks with the
+    // same entries on top behave alike, as far down as a question looks.
     uint32_t entry(ParserState state) const { return stacks_[state].entry; }
     ParserState below(ParserState state) const { return stacks_[state].below; }
     uint32_t height(ParserState state) const { return stacks_[state].height; }
@@ -53,15 +52,15 @@ private:
         SymbolId symbol;  // that led to the state on top
         uint32_t height = 0;
         uint32_t entry = 0;              // the state on top, or its context
-        uint32_t reach = UINT32_MAX;     // the lowest entry that the context was told by
-        ParserState derived = kNoParse;  // of the parser of frames, behind the symbols on the stack
+        uint32_t reach = UINT32_MAX;     // the lowest entry that the context depends on
+        ParserState derived = kNoParse;  // of the parser of frames, after the symbols on the stack
         LexemeSets::SetId viable = kUnknown;
         uint32_t viable_reach = 0;
     };
     ParserState push(ParserState below, uint32_t top, SymbolId symbol);
     ParserState read(ParserState state, SymbolId terminal);
     ParserState derived(ParserState state);
-    // A stack while it is read on: what is left of one, and above it states with the rules that led to them.
+    // A stack while it is read on: the rest of an old stack, and above it states with the rules that led to them.
     struct Reading {
         ParserState under;
         std::vector<std::pair<uint32_t, SymbolId>> pushed;
@@ -93,7 +92,7 @@ private:
     };
     PairMap shifts_;              // (state, terminal) -> number of a shift
     std::vector<Shift> shifted_;  // [number]
-    TopMemo viable_;              // sets by what is on top
+    TopMemo viable_;              // sets by the top of the stack
     StackReach reach_;
     Reading reading_;  // of one terminal
     ParserState start_ = kNoParse;

@@ -14,7 +14,7 @@ std::vector<std::vector<uint32_t>> LrTables::predecessors() const {
     return out;
 }
 
-// Whether the states at the ends of a rule, that began in a state, reduce it with all that is read behind it there.
+// Whether the final states of a rule that began in a state reduce it on every lookahead that may follow it there.
 bool LrTables::ends_well(const ContextFreeGrammar& grammar, uint32_t began, const Action& jump) const {
     struct Place {
         uint32_t state;

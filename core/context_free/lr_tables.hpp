@@ -1,4 +1,4 @@
-// Tables of an LR parser, as whoever made them says.
+// Tables of an LR parser, as its generator wrote them.
 //
 // Invariant: a shift or a reduction, or nothing, for each state and terminal; a state is entered by one symbol.
 #pragma once
@@ -31,10 +31,10 @@ struct LrTables {
                                          [](const Action& a, SymbolId wanted) { return a.symbol < wanted; });
         return at == row.end() || at->symbol != symbol ? nullptr : &*at;
     }
-    // What a state is entered from: [state].
+    // [state]: the states that lead to it.
     std::vector<std::vector<uint32_t>> predecessors() const;
-    // Whether no conflict was resolved: where a rule is complete, no other action stands where its end is looked for.
-    // May say no where there was none, but for the lookaheads of states that LALR(1) has merged.
+    // Whether no conflict was resolved: where a rule is complete, there is no other action on any of its lookaheads.
+    // May return false without a conflict, but only because of lookaheads of states that LALR(1) has merged.
     bool lose_nothing(const ContextFreeGrammar& grammar) const;
 
 private:

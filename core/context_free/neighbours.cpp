@@ -72,7 +72,7 @@ std::vector<LexemeId> NeighbourClasses::lexemes_of(SymbolId terminal) const {
 template <class Before>
 When NeighbourClasses::behind(LexemeId lexeme, uint32_t between, const Before& before) {
     When best = before(lexeme);
-    bool leaves = false, arrives = false;  // through ignored lexemes, of which there may be several
+    bool leaves = false, arrives = false;  // through ignored lexemes, one or more
     for (size_t k = 0; k < between_[between].size() && best != When::kAlways; ++k) {
         const LexemeId ignored = between_[between][k];
         const When first = adjacency_.followed(lexeme, ignored), second = before(ignored);

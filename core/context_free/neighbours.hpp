@@ -1,4 +1,4 @@
-// Which terminals may stand next to each other, and those that have the same neighbours as one class.
+// Which terminals may be neighbours, and those that have the same neighbours as one class.
 //
 // Class 0 is the beginning of the text, which everything may follow. Ignored terminals are in no class: they may stand
 // between any two. A terminal is *always* followed by another if, whichever way it is read and however far it is read,
@@ -23,8 +23,8 @@ public:
     static constexpr uint32_t kNoText = UINT32_MAX;       // the class of a terminal that changes nothing
     static constexpr uint32_t kNotRead = UINT32_MAX - 1;  // of one that is never there
 
-    // `indentation`: null if line breaks mean nothing. `tables`: null if all lexemes of a terminal are read wherever it
-    // may stand; else each of the states has its own.
+    // `indentation`: null if line breaks have no meaning. `tables`: null if all lexemes of a terminal are read in every
+    // place where it is allowed; else each of the states has its own.
     NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
                      const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency);
     // Returns false if there are too many, or the neighbours of an ignored terminal are unknown.
@@ -42,11 +42,11 @@ private:
     using When = Adjacency::When;
     using Row = std::vector<When>;  // by terminal that is read
     struct Neighbours {
-        Row behind;  // when the others may follow it, then the end of the text; empty: always
-        Row before;  // when it may follow those of which this is not empty
+        Row behind;  // when the others may follow it, then the end of the text; always if empty
+        Row before;  // when it may follow the terminals whose row is not empty
         auto operator<=>(const Neighbours&) const = default;
     };
-    // How a state's lexer reads a terminal that may stand there.
+    // How a state's lexer reads a terminal that is allowed there.
     struct Way {
         uint32_t between;  // its ignored lexemes, of `between_`
         std::vector<LexemeId> lexemes;
@@ -76,8 +76,8 @@ private:
     const std::vector<ForeignTerminal>& foreign_;
     Adjacency& adjacency_;
     std::vector<std::vector<LexemeId>> between_;  // what lexers ignore; each has its own ways to read it
-    std::vector<std::set<Way>> ways_;             // [terminal]: where it may stand; or nothing
-    bool is_read_everywhere_ = true;              // wherever a terminal may stand, some lexeme of it is read
+    std::vector<std::set<Way>> ways_;             // [terminal]: its ways, or none
+    bool is_read_everywhere_ = true;              // wherever a terminal is allowed, some lexeme of it is read
     std::vector<PairMap> followed_;  // [between]: (lexeme, beginning of the next) -> when, with that between or not
     unsigned count_ = 1;
     std::vector<uint32_t> class_of_;  // [terminal]

@@ -1,7 +1,7 @@
 // What reads the terminals of a context-free grammar: configurations of a pushdown automaton, as numbers.
 //
 // A configuration is a value: equal numbers, equal futures. So texts may be forked and rolled back for nothing, and
-// what was found out about a configuration is kept by its number.
+// results about a configuration are cached by its number.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -39,7 +39,7 @@ private:
     InternedLists lists_;
 };
 
-// How far down a stack was looked at.
+// How far down a computation looked into a stack.
 class StackReach {
 public:
     void look(uint32_t height) { lowest_ = std::min(lowest_, height); }
@@ -57,7 +57,7 @@ private:
     uint32_t lowest_ = UINT32_MAX;
 };
 
-// A terminal, and a lower bound of the bytes to the nearest end behind it.
+// A terminal, and a lower bound of the bytes to the nearest end after it.
 struct Distance {
     SymbolId terminal;
     uint32_t bytes;
@@ -76,21 +76,21 @@ class Parser {
 public:
     virtual ~Parser() = default;
     virtual ParserState start() = 0;
-    // Behind a terminal that is not ignored; kNoParse: it cannot follow.
+    // The state after a terminal that is not ignored. kNoParse if it cannot follow.
     virtual ParserState shift(ParserState state, SymbolId terminal) = 0;
     // The lexemes of the terminals that may follow, and of those that are ignored.
     virtual LexemeSets::SetId viable(ParserState state) = 0;
     // Whether the text may end.
     virtual bool accepting(ParserState state) = 0;
-    // The state whose futures are those of either; kNoParse: there is none.
+    // The state whose futures are those of either. kNoParse if there is none.
     virtual ParserState united(ParserState one, ParserState other) = 0;
     // A lower bound of the bytes to the nearest end.
     virtual uint32_t min_bytes(ParserState state) = 0;
-    // Those behind each terminal that may follow, sorted by terminal: lower bounds that are told without a shift. Holds
+    // For each viable terminal, sorted: a lower bound of the bytes to the end after it, found without shifting. Valid
     // until the next call.
     virtual std::span<const Distance> distances(ParserState state) = 0;
-    // Rules being read, innermost first, for messages; those of which nothing is left to read need not be there. Where
-    // a terminal that may follow is given, those that go on with it.
+    // Rules being read, innermost first, for messages; finished ones may be left out. With a terminal that may follow,
+    // only the rules that go on with it.
     virtual std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) = 0;
     virtual size_t memory_bytes() const = 0;
     // Where configurations are stacks: these, which of them a configuration is, and how far down the functions above

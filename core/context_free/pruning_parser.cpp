@@ -8,7 +8,7 @@ namespace {
 bool ever(Adjacency::When when) { return when != Adjacency::When::kNever; }
 }  // namespace
 
-// Without those that nothing can ever stand behind, neither at once nor behind others that are ignored.
+// The set without the lexemes that nothing can ever follow, neither at once nor after others that are ignored.
 std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign) {
     std::vector<LexemeId> kept, open;
     for (LexemeId lexeme : sets_[set])
@@ -33,7 +33,7 @@ bool PruningParser::is_pruned(LexemeId lexeme) const {
     return std::ranges::binary_search(terminals_, grammar_.lexemes()[lexeme].terminal);
 }
 
-// Whether anything can stand behind a lexeme of a terminal that is pruned.
+// Whether anything can follow a lexeme of a pruned terminal.
 bool PruningParser::goes_on(ParserState state, LexemeId lexeme) {
     const ParserState behind = inner_->shift(state, grammar_.lexemes()[lexeme].terminal);
     if (inner_->accepting(behind) && ever(adjacency_.last(lexeme))) return true;

@@ -1,8 +1,8 @@
-// A parser that reads nothing which it could not go on from.
+// A parser that reads a terminal only if it can go on from there.
 //
-// What is ignored leaves the parser where it is. So it must not be read where none of what may come next can stand
-// behind it, as a comment up to the end of a line behind Python's `def`, where no line may end. Other terminals may be
-// pruned, too (liveness.hpp): where rules name what is ignored, none stands wherever all others do.
+// An ignored lexeme leaves the parser in its state. So it must not be read where no viable terminal can follow it, such
+// as a comment up to the end of a line after Python's `def`, where no line may end. Other terminals may be pruned, too
+// (liveness.hpp): in grammars that write comments and white space into their rules, no terminal is ignored.
 #pragma once
 #include <memory>
 #include <utility>
@@ -15,7 +15,7 @@ namespace schemagen {
 
 class PruningParser final : public Parser {
 public:
-    // `terminals`: those to prune besides what is ignored, sorted.
+    // `terminals`: those to prune in addition to ignored ones, sorted.
     PruningParser(const ContextFreeGrammar& grammar, const std::vector<ForeignTerminal>& foreign,
                   std::vector<SymbolId> terminals, LexemeSets& sets, Adjacency& adjacency,
                   std::unique_ptr<Parser> inner)

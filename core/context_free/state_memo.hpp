@@ -1,8 +1,8 @@
-// What was found out of configurations of a parser, kept for all for which it is the same.
+// Results about configurations of a parser, each shared by all configurations for which it is the same.
 //
-// Whether a terminal may follow depends on the few states on top of an LR stack, however deep the stack is. So while
-// something is found out it is measured how far down the stack was looked at (`StackReach`), and what was found is kept
-// by what lies above (top_memo.hpp): the next stack with the same top has the answer, too.
+// Whether a terminal may follow depends on the few states on top of an LR stack, however deep the stack is. So a
+// computation records how far down the stack it looked (`StackReach`), and its result is cached by the entries above
+// (top_memo.hpp): the next stack with the same top has the answer, too.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
         insert(question, state, lowest, answer);
         return answer;
     }
-    // The parts of it. Of states that are no stacks nothing is measured, and all of the state counts.
+    // The parts of it. For states that are not stacks, all of the state counts.
     uint32_t find(uint32_t question, ParserState state) const {
         if (!stacks_) return answers_.find(state, question);
         const StackOf whole = parser_.stack_of(state);
@@ -58,7 +58,7 @@ public:
 
 private:
     Parser& parser_;
-    const LrParser* stacks_;  // null: states are not looked at in parts
+    const LrParser* stacks_;  // null if states have no parts
     TopMemo by_top_;          // of stacks
     PairMap answers_;         // of other states: (state, question) -> answer
 };

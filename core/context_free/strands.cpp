@@ -12,7 +12,7 @@ namespace schemagen {
 Strands::Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
                  Allowance& allowance, bool is_lively)
     : grammar_(grammar), parser_(parser), sets_(sets), lexer_(lexer), allowance_(allowance), is_lively_(is_lively) {
-    // The start is told from a place where the same may be read of a lexeme that has begun.
+    // Keeps the start apart from a place with the same rest of a lexeme that has begun.
     const ParserState start = parser_.start();
     places_.intern(std::vector<uint32_t>{start, lexer_.start(parser_.viable(start)), kNoPromise, 0});
 }
@@ -155,7 +155,7 @@ ByteSet Strands::nearer_bytes(const Strand& strand, uint32_t least) {
     return out;
 }
 
-// The first bytes of terminals that end the text in so many bytes. None that is ignored is on a shortest way.
+// The first bytes of terminals that end the text within `least` bytes. Ignored terminals are on no shortest way.
 void Strands::add_nearer(ParserState parser, uint32_t least, ByteSet& out) {
     for (const Distance& each : parser_.distances(parser))
         for (const LexemeId id : grammar_.lexemes_of(each.terminal)) {

@@ -23,7 +23,7 @@ TailClasses::TailClasses(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       lexemes_(static_cast<uint32_t>(grammar.lexemes().size())),
       answers_(parser) {}
 
-// When it is first needed: nothing is made in the shared automata before somebody has them.
+// At the first use, so that it adds nothing to the shared automata before they are locked.
 LexerState TailClasses::start() {
     if (start_ == kNoLexeme) {
         std::vector<LexemeId> all(lexemes_);
@@ -206,7 +206,7 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
     const auto below = tables_.all().tokens_below(node);
     if (below.empty()) return;
     const std::string_view text = tables_.token(below[0]);
-    // Where the lexeme ends right before the node, this is the same for all lexemes of which as much stays promised.
+    // Where the lexeme ends right before the node, this is the same for all lexemes with the same rest of the promise.
     const Promise left = lexer_.keep(cut.promise, static_cast<uint8_t>(text[cut.length]));
     const bool shared = cut.length + 1 == depth;
     const uint64_t key = uint64_t{left} << 32 | node;

@@ -1,6 +1,6 @@
 // The terminals in the rest of a token, computed once for all tokens and all states of the parser.
 //
-// The rest of a token after the end of a lexeme (a tail) is cut into lexemes in some ways, the last of which may stay
+// The rest of a token after the end of a lexeme (a tail) is cut into lexemes in some ways; the last lexeme may stay
 // unfinished. Tails that are cut into the same lexemes are of one class, and whether a tail may follow depends on its
 // class and on the parser alone: a class is a node of a small graph, whose edges are lexemes. These are the subterminal
 // trees of DOMINO (Beurer-Kellner et al. 2024, section 3.3) with equal subtrees made one, so that a parser walks each
@@ -44,7 +44,7 @@ public:
     void add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails);
     // Whether such a tail may follow a state of the parser.
     bool may_follow(ParserState state, TailClass tail);
-    // Of a class: whether it has a promise; if not, the lexemes of which a part is read in the end, and pairs of a
+    // Of a class: whether it has a promise; if not, the lexemes that may be unfinished at its end, and pairs of a
     // lexeme and the class after it.
     bool promises(TailClass tail) const { return classes_[tail][1] != kNoPromise; }
     LexemeSets::SetId begun(TailClass tail) const { return classes_[tail][0]; }
@@ -66,7 +66,7 @@ public:
 
 private:
     LexerState start();  // of any lexeme
-    // In `classes_`: the lexemes of which a part is read in the end (a set, or a state of the lexer where something is
+    // In `classes_`: the lexemes that may be unfinished at its end (a set, or a state of the lexer where something is
     // promised), the promise, then pairs of a lexeme and the class after it.
     TailClass cut(std::string_view tail, Promise promise);
     TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);

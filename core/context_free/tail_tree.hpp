@@ -27,7 +27,7 @@ public:
         TailClass tail;
         const TokenSet* tokens;  // kept by the caller
     };
-    // What the parser takes of a node.
+    // The part of a node that the parser takes.
     struct Step {
         TokenSet taken;
         std::vector<std::pair<LexemeId, NodeId>> next;

@@ -1,4 +1,4 @@
-// Sets of tokens, each kept once: what masks are put together from.
+// Sets of tokens, each kept once: the parts of masks.
 //
 // The masks of a grammar are much alike: they differ in some operators, or in the first letters of a keyword. So a mask
 // is cut into pieces, and equal pieces are one, too; of a few hundred masks over a large vocabulary a third is left.
@@ -74,7 +74,7 @@ public:
     using Parts = std::vector<const TokenSet*>;  // kept by the caller, where they are
 
     TokenUnions(TokenSets& sets, size_t words) : sets_(sets), words_(words) {}
-    // `within`: what of the union is wanted, kept by the caller; null: all.
+    // `within`: the wanted part of the union, kept by the caller; null for all of it.
     const TokenSet* of(Parts parts, const TokenSet::Words* within = nullptr);
     const TokenSet* keep(const TokenSet::Words& words) { return &made_.emplace_back(sets_.kept(words)); }
     void clear();
@@ -83,11 +83,11 @@ public:
 private:
     const TokenSet* make(const Parts& parts, const TokenSet::Words* within);
     static constexpr size_t kMostKnown = 24;    // parts by which a union is known
-    static constexpr size_t kMostSorted = 128;  // parts of which some may be the same
+    static constexpr size_t kMostSorted = 128;  // parts, some of them possibly equal
 
     TokenSets& sets_;
     const size_t words_;
-    InternedLists keys_;                           // what is wanted and the parts, as pairs of numbers
+    InternedLists keys_;                           // the wanted tokens and the parts, as pairs of numbers
     std::vector<const TokenSet*> known_{nullptr};  // [key]
     std::deque<TokenSet> made_;
 };

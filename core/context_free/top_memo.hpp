@@ -1,7 +1,7 @@
 // Answers about stacks, each kept for all stacks with the same entries on top.
 //
-// The answers are in a trie of entries from the top down: an answer that was told by some entries on top lies where
-// these lead to. Invariant: the same entries lead to the same looks, so on the way down a stack there is one answer at
+// The answers are in a trie of entries from the top down: an answer lies at the end of the entries that it depends on.
+// Invariant: the same entries lead to the same looks, so on the way down a stack there is one answer at
 // most.
 #pragma once
 #include <cstdint>
@@ -16,8 +16,8 @@ class TopMemo {
 public:
     static constexpr uint32_t kNone = PairMap::kNone;
     struct Answer {
-        uint32_t value;   // kNone: not known
-        uint32_t lowest;  // entry that it was told by; UINT32_MAX: none
+        uint32_t value;   // kNone if unknown
+        uint32_t lowest;  // the lowest entry that it depends on; UINT32_MAX if none
     };
 
     // `context`: what there is besides the stack. `stacks` tells `entry`, `below` and `height` of a stack.

@@ -1,4 +1,4 @@
-// What the mask engine asks (automata/container_view.hpp): how to look into a container without what is around it,
+// The answers for the mask engine (automata/container_view.hpp): how to read a container without its surroundings,
 // where strings end, and which keys were used.
 #pragma once
 #include <string>

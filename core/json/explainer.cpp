@@ -13,7 +13,7 @@ namespace schemagen {
 
 namespace {
 
-// Where a text stands: JSON pointers of the container around and of the value in it, and the scalar or key being read.
+// The place of a text: JSON pointers of the container around and of the value in it, and the scalar or key being read.
 struct TextPlace {
     std::string container, value;
     std::string_view scalar;
@@ -217,7 +217,7 @@ std::string Explainer::expected_key(const Configuration& config, uint8_t byte, c
     if (byte == '"' && config.state && program_.dfa().state(config.state).accepts.any())
         return "the key " + quoted(prefix) + where + " is there already or cannot be used";
     if (byte < 0x20) return "control characters are written as escapes inside of a key";
-    // What is read may be the beginning of other keys than declared ones only.
+    // The text so far may be the beginning of other keys than declared ones only.
     if (config.node == kNoNode || config.state)
         return "no key that is allowed" + where +
                (byte == '"' ? " is " + quoted(prefix)
@@ -285,7 +285,7 @@ std::vector<std::string> Explainer::missing_keys(const FrameState* state) const 
     return common;
 }
 
-// Behind a member or an item.
+// After a member or an item.
 std::string Explainer::expected_after(const Configuration& config, uint8_t byte, const std::string& pointer) {
     const FrameState* state = config.frame->state;
     const bool object = state->kind == FrameKind::kObjectFrame;

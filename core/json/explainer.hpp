@@ -1,8 +1,8 @@
 // Why a byte cannot follow, in words: the answer of `Matcher.explain` for a token that the mask forbids.
 //
-// What is missing or full is read off the frame that refuses; where it stands is read off the text, because frames
-// forget what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in
-// a text.
+// The frame that refuses tells the missing or full part; the text tells its place, because frames forget everything
+// that no mask depends on, names of keys included. This runs only for a call of `explain`, and all of it ends in a
+// text.
 #pragma once
 #include <string>
 #include <string_view>

@@ -106,7 +106,7 @@ FrameState* FrameStates::draft(const FrameState* from, Arena& arena) const {
     return out;
 }
 
-// Counts beyond the last bound are one; keys behind the reader and slots that are dead say nothing.
+// Counts beyond the last bound are one; keys before the reader and dead slots have no effect.
 void FrameStates::forget_what_is_over(FrameState* state) const {
     if (state->kind == FrameKind::kArrayFrame) {
         state->count = std::min(state->count, positions_[state->position]->arrays->most_count);
@@ -214,7 +214,7 @@ const FrameState* FrameStates::with_item(const FrameState* from, Arena& arena) {
     return out;
 }
 
-// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr: it may not
+// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr if it may not
 // close.
 const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena) {
     uint64_t memo = uint64_t{from->id} << 32 | (key != kNoKey ? key : 0x80000000u | bits_id(classes));
@@ -287,7 +287,7 @@ Frame* FrameStates::copy(const Frame* from, const FrameState* state, Arena& aren
     return out;
 }
 
-// What is around a container that is opened inside `parent`.
+// The surroundings of a container that is opened inside `parent`.
 Around FrameStates::around(const Frame* parent) {
     const FrameState* state = parent->state;
     Around out = parent->around;
@@ -307,7 +307,7 @@ Around FrameStates::around(const Frame* parent) {
     return out;
 }
 
-// A new container, and what it takes over from the frame around it.
+// A new container, with the registers it takes over from the frame around it.
 Frame* FrameStates::open(const Configuration& config, const FrameState* state, Arena& arena) {
     auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
     *out = Frame{};
@@ -323,7 +323,7 @@ Frame* FrameStates::open(const Configuration& config, const FrameState* state, A
 }
 
 // Take the key used last out of the language of those that are left. Done when its value has been read, not when it
-// closes: a mask closes hundreds of keys that no text will have, and each would leave its states behind.
+// closes: a mask closes hundreds of keys that no text will have, and the states of each would stay in memory.
 uint32_t FrameStates::settled_extra_keys(const Frame* frame) {
     const ObjectSet& set = *positions_[frame->state->position]->objects;
     NodeId others = program_.kernel().complement(program_.kernel().literals({text_since(frame->pending_key, nullptr)}));
@@ -338,7 +338,7 @@ uint32_t FrameStates::settled_extra_keys(const Frame* frame) {
 }
 
 // Whether the container may end here, as far as it and the values that it must not become decide. Whitespace that only
-// a closing bracket can follow asks this as well: behind it there is no other way.
+// a closing bracket can follow asks this as well: no other byte could come after it.
 bool FrameStates::may_close(const Frame* frame) const {
     return frame->state->closable.any() && !(frame->forbidden && unique_.is_forbidden(frame));
 }

@@ -55,14 +55,14 @@ struct ValueList {
 
 enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };
 
-// What one open object or array (or the root) allows, whatever is around it: its registers and what follows from them.
-// Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks; registers
-// that cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
+// What one open object or array (or the root) allows, whatever surrounds it: its registers and values derived from
+// them. Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks;
+// registers that cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
 struct FrameState {
     FrameKind kind;
     bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
     uint32_t id;           // 0: the table is full, this state lives in the arena of a matcher
-    uint32_t position;     // where the container stands
+    uint32_t position;     // the position of the container
     uint32_t child;        // what its current value must satisfy
     uint32_t count;        // members or items, the current one included, as far as it matters
     uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
@@ -72,19 +72,19 @@ struct FrameState {
     Bits closable;         // slots that may end here
     Bits more;             // slots that can take another item, or a key
     Bits extra;            // slots that can take an extra key
-    uint32_t extra_entry;  // of that automaton without the classes of keys that none of these slots can take; 0: none
+    uint32_t extra_entry;  // of that automaton without the classes of keys that none of these slots can take; 0 if none
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take
-    const FrameState* origin;          // an interned state with the same keys, but for `taken`; null: none is known
-    uint32_t taken;                    // the key that was closed since then, kNoKey: none
-    mutable const Required* required;  // what is still required, where that is not told by `next`; null: not asked yet
-    mutable const FrameState* after;   // once its value satisfied component 0 and nothing else; null: not asked yet
+    const FrameState* origin;          // an interned state with the same keys, except `taken`; null if unknown
+    uint32_t taken;                    // the key that was closed since then, or kNoKey
+    mutable const Required* required;  // the members still required, unless `next` tells them; null until computed
+    mutable const FrameState* after;   // once its value satisfied component 0 and nothing else; null until computed
     mutable const FrameState* item;    // once its next item was begun
 };
 
-// What the containers around one come to, so that nothing has to be looked for up the chain. All but the two sums is
-// known from the beginning.
+// Sums over the containers around one, so that a query need not walk up the chain. All except the two sums is known
+// from the beginning.
 struct Around {
     uint64_t key_a = 0, key_b = 0;  // hash of their states, 128 bits
     uint64_t used_keys = 0;         // hash of the extra keys that matter to them
@@ -106,7 +106,7 @@ struct Frame {
     bool pending;
     bool tracking;                     // the text is kept: inside an array with unique items (json/unique_items.hpp)
     uint32_t count;                    // members or items, the current one included
-    mutable uint32_t tails;            // which tails may follow once it is closed (masks.hpp), kNoTails: not asked yet
+    mutable uint32_t tails;            // which tails may follow once it is closed (masks.hpp); kNoTails until computed
     const KeyByte* start;              // where in the text this container began
     std::string_view key;              // of the current member, quoted
     const ValueList* items;            // finished items of an array whose items are unique

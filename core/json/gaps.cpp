@@ -13,7 +13,7 @@ namespace schemagen {
 
 namespace {
 
-constexpr uint16_t kEither = 0, kBeforeComma = 1, kBeforeClose = 2;  // Configuration::gap behind a value
+constexpr uint16_t kEither = 0, kBeforeComma = 1, kBeforeClose = 2;  // Configuration::gap after a value
 
 const char* shown_space(const ByteSet& one) {
     return one.has(' ') ? "a space" : one.has('\n') ? "a line break" : one.has('\t') ? "a tab" : "a carriage return";
@@ -32,7 +32,7 @@ uint32_t Gaps::depth_inside(const FrameState* state) const {
     return program_.options.fixed.lines ? state->depth + 1 : 0;
 }
 
-// Behind a value that is the gap before a comma.
+// After a value that is the gap before a comma.
 Gap Gaps::gap_of(const Configuration& config) const {
     const FixedLayout& fixed = program_.options.fixed;
     const FrameState* state = config.frame->state;
@@ -92,7 +92,7 @@ bool Gaps::step_gap_after_value(Configuration& config, uint8_t byte) const {
     return true;
 }
 
-// Whether the text of the gap was read to its end, so that `byte` may stand behind it.
+// Whether the text of the gap was read to its end, so that `byte` may follow.
 bool Gaps::fixed_gap_is_read(const Configuration& config, uint8_t byte) const {
     const bool closes = byte == ']' || byte == '}';
     if (config.mode == kFirstItem || config.mode == kFirstKey)
@@ -133,7 +133,7 @@ ByteSet Gaps::gap_bytes(const Configuration& config) const {
 // ---- how many bytes gaps take (json/min_bytes.hpp)
 // ----------------------------------------------------------------------
 
-// A comma or colon with what is fixed around it, line breaks apart.
+// A comma or colon with the fixed text around it, except line breaks.
 uint32_t Gaps::comma_bytes() const {
     return program_.options.whitespace == Whitespace::kSpaced
                ? 2
@@ -148,7 +148,7 @@ uint32_t Gaps::colon_bytes() const {
                                            program_.options.fixed.after_colon.size());
 }
 
-// A line break and the indentation behind it.
+// A line break and the indentation after it.
 uint64_t Gaps::line_bytes(uint32_t depth) const {
     return program_.options.fixed.lines ? 1 + uint64_t{depth} * program_.options.fixed.indent.size() : 0;
 }
@@ -156,7 +156,7 @@ uint64_t Gaps::line_bytes(uint32_t depth) const {
 // The closing bracket of a container that holds something, and the line break before it.
 uint64_t Gaps::closing_bytes(const FrameState* state) const { return 1 + size_of(gap_before_close(state)); }
 
-// What is left of a gap before a value or key.
+// The rest of a gap before a value or key.
 uint64_t Gaps::gap_bytes_left(const Configuration& config) const {
     if (program_.options.whitespace == Whitespace::kFixed) return size_of(gap_of(config)) - config.count;
     return program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;

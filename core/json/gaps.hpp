@@ -2,11 +2,11 @@
 //
 // Three policies are a look at one byte and are read where they are met (json/stepper.hpp): kFlexible, kCompact and
 // kSpaced. The other two are here. With kAny `Configuration::gap` counts the characters of the gap, and nothing else
-// matters. With kFixed each gap has one text, which the place and the depth decide, and `Configuration::count` is how
-// much of it was read. Behind a value a comma or a closing bracket may come, each with a text of its own before it:
+// matters. With kFixed each gap has one text, which the place and the depth decide, and `Configuration::count` is the
+// number of its bytes read. After a value a comma or a closing bracket may come, each with a text of its own before it:
 // `Configuration::gap` tells which of them is left once they differ.
 //
-// The depth is a register of the frames (FrameState::depth), so what is remembered by state is remembered by depth.
+// The depth is a register of the frames (FrameState::depth), so caches by state are also by depth.
 #pragma once
 #include <string>
 #include <string_view>

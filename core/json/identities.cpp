@@ -43,8 +43,8 @@ bool Identities::text_matters(const Configuration& config) const {
            !states_.has_enough_members(frame->state, uint64_t{frame->count} + reading);
 }
 
-// What matters of the text of a key that may be an extra one: all of it, if more extra keys are needed behind it; else
-// the ways in which it must not go on.
+// The part of a possible extra key's text that matters: all of it, if more extra keys are needed after it; else the
+// ways in which it must not go on.
 uint64_t Identities::key_identity(const Configuration& config) {
     if (!config.state) return 0;
     if (!states_.has_enough_members(config.frame->state, config.frame->count + 1)) return config.hash;
@@ -61,7 +61,7 @@ bool Identities::identity(const Configuration& config, bool exact, std::vector<u
     if (exact && !around.unused) return false;
     if (frame->used || frame->pending) {
         if (exact) return false;
-        const bool comma = config.mode == kNextKey;  // behind it one more key has to come
+        const bool comma = config.mode == kNextKey;  // after it one more key has to come
         if (comma || !states_.has_enough_members(frame->state, frame->count)) {
             if (frame->pending) return false;
             used += states_.used_keys(frame);
@@ -115,12 +115,12 @@ Configuration Identities::least_constrained(const Configuration& config) {
     return out;
 }
 
-// Whether a token read after so many code points may come too close to the length that the string must have.
+// Whether a token read after `count` code points may come too close to the minimum length of the string.
 bool Identities::near_least(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const {
     return count < disjunct.min_chars && count + longest + 1 >= disjunct.min_chars;
 }
 
-// The same of the length that it must not exceed: what its language asks for behind the token has to fit as well.
+// The same for the maximum length: the text that its language requires after the token has to fit as well.
 bool Identities::near_most(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const {
     return disjunct.max_chars != kUnbounded && uint64_t{count} + longest + 1 + disjunct.to_finish >= disjunct.max_chars;
 }

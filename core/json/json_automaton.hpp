@@ -12,8 +12,8 @@
 // not offered, counts are looked ahead, prefixes of keys and strings are kept inside their language (kernel.hpp
 // `is_empty`).
 //
-// This class puts the parts together (machine.hpp): what the schema says (program), where values stand (positions),
-// what the frames know (frame_states, frame_moves), how bytes are read (stepper), and what is asked of all that.
+// This class puts the parts together (machine.hpp): the schema (program), the places of values (positions), the
+// registers (frame_states, frame_moves), the reading of bytes (stepper), and the answers to all queries.
 #pragma once
 #include <memory>
 #include <string>

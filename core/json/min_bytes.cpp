@@ -73,7 +73,7 @@ uint64_t MinBytes::least_member(const ObjectDisjunct& disjunct, uint32_t depth) 
     return std::min<uint64_t>(best, kFar) + gaps_.line_bytes(depth) + 2 + gaps_.colon_bytes();
 }
 
-// What is needed besides a member that is not required, if it is one of those that may be any.
+// The bytes needed without a member that is not required, if it is one of those that may be any.
 Needed MinBytes::without_any(Needed needed) {
     if (needed.any) needed.bytes -= needed.each, --needed.count, --needed.any;
     return needed;
@@ -95,7 +95,7 @@ Needed MinBytes::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uin
     return out;
 }
 
-// `repeated`: behind another item of an array with unique items.
+// `repeated`: after another item of an array with unique items.
 uint32_t MinBytes::least_item(const Options& options, bool repeated, uint32_t depth) const {
     if (!repeated || of_repeated_.empty() || program_.options.fixed.lines) return min_bytes_option(options, depth);
     uint32_t best = kFar;
@@ -134,7 +134,7 @@ uint32_t MinBytes::closed(const Needed& inside) const {
     return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * gaps_.comma_bytes() + gaps_.line_bytes(0) : 0));
 }
 
-// Least fixpoint over the values: those that stand alone first, then what is built of them.
+// Least fixpoint over the values: scalars first, then the containers built of them.
 void MinBytes::settle_min_bytes() {
     std::vector<uint32_t> alone(program_.values.size(), kFar);
     for (size_t v = 0; v < program_.values.size(); ++v) {
@@ -153,7 +153,7 @@ void MinBytes::settle_min_bytes() {
     of_value.assign(program_.values.size(), kFar);
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t v = program_.values.size(); v-- > 0;) {  // what is inside was declared later
+        for (size_t v = program_.values.size(); v-- > 0;) {  // inner values were declared later
             poll();
             uint32_t best = alone[v];
             for (uint32_t id : program_.values[v].objects)
@@ -168,7 +168,7 @@ void MinBytes::settle_min_bytes() {
     settle_min_bytes_repeated();
 }
 
-// From behind a value in a container to behind its closing bracket; `opened`: from behind the opening bracket.
+// From after a value in a container to after its closing bracket; `opened`: from after the opening bracket.
 uint32_t MinBytes::min_bytes_rest(const FrameState* state, bool opened) {
     uint32_t best = kFar;
     const Bits& alive = state->alive;
@@ -206,7 +206,7 @@ uint32_t MinBytes::min_bytes_position(uint32_t id, uint32_t depth, bool repeated
     return best;
 }
 
-// From inside a key to behind its object.
+// From inside a key to after its object.
 uint32_t MinBytes::min_bytes_key(const Configuration& config) {
     const FrameState* state = config.frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
@@ -276,7 +276,7 @@ uint32_t MinBytes::min_bytes_literal(const Configuration& config) {
     return best;
 }
 
-// From an opening bracket, or the gap behind it, to behind the closing one.
+// From an opening bracket, or the gap after it, to after the closing one.
 uint64_t MinBytes::min_bytes_first(const Configuration& config) {
     const uint64_t rest = min_bytes_rest(config.frame->state, true);
     if (!config.count) return rest;
@@ -284,7 +284,7 @@ uint64_t MinBytes::min_bytes_first(const Configuration& config) {
                     gaps_.gap_bytes_left(config) + 1 + gaps_.closing_bytes(config.frame->state));
 }
 
-// From a comma in an object to behind the object.
+// From a comma in an object to after the object.
 uint64_t MinBytes::min_bytes_next_key(const Configuration& config) {
     const FrameState* state = config.frame->state;
     const uint64_t left = gaps_.gap_bytes_left(config), rest = min_bytes_rest(state, true),
@@ -321,7 +321,7 @@ uint32_t MinBytes::min_bytes(const Configuration& config) {
     return plus(total, rest_.summed(config.frame).least);
 }
 
-// A value that stands deeper is indented more: each of its line breaks takes so much more. The fewest line breaks and
+// A value at a greater depth is indented more: each of its line breaks takes more bytes. The fewest line breaks and
 // the fewest bytes may be those of different instances, so the sum is a lower bound.
 uint32_t MinBytes::min_bytes_value(ValueId value, uint32_t depth) const {
     if (of_lines_.empty()) return of_value[value];
@@ -367,7 +367,7 @@ void MinBytes::settle_min_bytes_lines() {
     of_lines_.assign(program_.values.size(), kFar);
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t v = program_.values.size(); v-- > 0;) {  // what is inside was declared later
+        for (size_t v = program_.values.size(); v-- > 0;) {  // inner values were declared later
             uint64_t best = program_.values[v].literal != kEmpty || !program_.values[v].strings.empty() ? 0 : kFar;
             for (uint32_t id : program_.values[v].objects) best = std::min(best, min_bytes_lines(program_.objects[id]));
             for (uint32_t id : program_.values[v].arrays) best = std::min(best, min_bytes_lines(program_.arrays[id]));

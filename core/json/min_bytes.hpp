@@ -1,4 +1,4 @@
-// How many bytes a JSON text needs at least from here to its end: the guide of the search for the shortest one
+// The fewest bytes that a JSON text needs from here to its end: the guide of the search for the shortest one
 // (completion.hpp).
 //
 // Bounds are sums: the rest of the value being read, then for each open container around it the keys and values that it
@@ -38,7 +38,7 @@ public:
     uint32_t min_bytes_behind(const FrameState* state);
     uint32_t min_bytes(const Configuration& config);
 
-    std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty: not asked yet
+    std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty until computed
 
 private:
     uint64_t least_member(const ObjectDisjunct& disjunct, uint32_t depth) const;
@@ -67,8 +67,8 @@ private:
     Gaps& gaps_;
     ShortestRest& rest_;
     std::vector<uint32_t>
-        of_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
-    std::vector<uint32_t> of_lines_;  // [value] line breaks of the instance that has the fewest; empty: there are none
+        of_repeated_;  // [value] the same after an item of an array with unique items; empty if there are none
+    std::vector<uint32_t> of_lines_;  // [value] line breaks of the instance with the fewest; empty if there are none
     std::vector<uint32_t> behind_;    // [state]
 };
 

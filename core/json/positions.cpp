@@ -104,7 +104,7 @@ void Positions::prepare_literal(Position& p) {
     if (!components.empty()) p.literal_start = program_.dfa().intern(components, false);
 }
 
-// A slot for each state of a disjunct that may stand at a position.
+// A slot for each state of a disjunct that is allowed at a position.
 template <class Set>
 void Positions::add_slots(Set& set, uint32_t disjunct, size_t states, size_t owner) {
     if (set.disjuncts.size() + states > kMaxSlots)

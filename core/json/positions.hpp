@@ -1,5 +1,5 @@
-// Places where values are expected, and the automata and tries of what may stand there; made when a text first comes to
-// them.
+// Places where values are expected, and the automata and tries of the values allowed there; made when a text first
+// reaches them.
 #pragma once
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ struct TrieNode {
     uint32_t key;                   // kNoKey unless a key ends here
 };
 
-// The objects that may stand at one position. A disjunct with n states takes n places in the bit sets ("slots").
+// The objects that are allowed at one position. A disjunct with n states takes n places in the bit sets ("slots").
 struct ObjectSet {
     std::vector<uint32_t> disjuncts;  // [slot]
     std::vector<uint32_t> state;      // [slot] state of its disjunct
@@ -28,7 +28,7 @@ struct ObjectSet {
     Bits initial;                     // slots alive at the start
     std::vector<std::string> keys;    // sorted, of all disjuncts
     std::vector<TrieNode> trie;
-    std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
+    std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null if the key is forbidden
     std::vector<std::vector<uint32_t>> place;               // [slot][key] -> declaration index, kNoKey: an extra key
     std::vector<std::vector<uint32_t>> key_at;              // [slot][declaration index] -> key
     std::vector<std::vector<uint64_t>> required;            // [slot] keys, as bits
@@ -36,7 +36,7 @@ struct ObjectSet {
     std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
     uint32_t extra_start = 0;
     uint32_t words = 0;
-    uint32_t most_count = 0;  // more members are no different
+    uint32_t most_count = 0;  // more members make no difference
 };
 
 struct ArraySet {
@@ -44,7 +44,7 @@ struct ArraySet {
     std::vector<uint32_t> state;
     std::vector<uint16_t> owner;
     Bits initial;
-    uint32_t most_count = 0;  // more items are no different
+    uint32_t most_count = 0;  // more items make no difference
     bool unique = false;      // some disjunct asks for unique items
     uint32_t base(uint32_t slot) const { return slot - state[slot]; }
 };
@@ -61,11 +61,11 @@ struct Position {
     std::vector<uint16_t> literal_owner;
     std::unique_ptr<ObjectSet> objects;
     std::unique_ptr<ArraySet> arrays;
-    const FrameState* object_state = nullptr;  // just opened; null: not asked yet
+    const FrameState* object_state = nullptr;  // just opened; null until computed
     const FrameState* array_state = nullptr;
 };
 
-// What follows a key, or stands at an index: the position, and which slot each satisfied component leads to.
+// The step after a key, or to an index: the position, and which slot each satisfied component leads to.
 struct Move {
     ValueId value;
     uint32_t slot;

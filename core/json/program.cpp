@@ -167,7 +167,7 @@ void JsonProgram::settle_productive() {
     };
     for (bool changed = true; changed;) {
         changed = false;
-        for (auto it = values.rbegin(); it != values.rend(); ++it) {  // what is inside was declared later
+        for (auto it = values.rbegin(); it != values.rend(); ++it) {  // inner values were declared later
             ValueNode& value = *it;
             if (value.productive) continue;
             poll();

@@ -1,5 +1,5 @@
-// What the schema says: its values and disjuncts, which of them have an instance, and how far an array or object is
-// from its end.
+// The compiled schema: its values and disjuncts, which of them have an instance, and how far an array or object is from
+// its end.
 #pragma once
 #include <memory>
 #include <string>
@@ -29,9 +29,9 @@ struct Required {
 struct StringDisjunct {
     NodeId regex;            // over the content, between the quotes, JSON spelling
     uint32_t min_chars;      // code points
-    uint32_t max_chars;      // kUnbounded: none
+    uint32_t max_chars;      // kUnbounded if none
     uint32_t to_finish = 0;  // Kernel::most_to_finish; filled in where a position has the disjunct
-    bool any = false;        // Kernel::is_any_string; likewise, for those who may not ask a kernel that others write
+    bool any = false;        // Kernel::is_any_string; likewise, for threads that may not ask a kernel that others write
 };
 
 // One way to take a member or an item: what its value must be, and the state of the disjunct afterwards. A disjunct
@@ -80,11 +80,11 @@ struct ValueNode {
 
 enum class Whitespace : uint8_t { kFlexible, kCompact, kSpaced, kAny, kFixed };
 
-// What stands in the gaps of a fixed layout, as json.dumps(indent=..., separators=...) writes it.
+// The gaps of a fixed layout, as json.dumps(indent=..., separators=...) writes them.
 struct FixedLayout {
     std::string before_comma, after_comma, before_colon, after_colon;
     bool lines = false;  // each member and item is on a line of its own
-    std::string indent;  // of one level, behind a line break
+    std::string indent;  // of one level, after a line break
 };
 
 struct JsonOptions {
@@ -93,7 +93,7 @@ struct JsonOptions {
     uint32_t max_indent = 40;  // kFlexible: spaces or tabs after a line break
     uint32_t max_gap = 64;     // kAny: characters in one gap
     FixedLayout fixed = {};    // kFixed
-    bool around = true;        // kAny: whitespace also before and behind the whole text
+    bool around = true;        // kAny: whitespace also before and after the whole text
 };
 
 // How far an array disjunct is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by

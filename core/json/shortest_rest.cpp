@@ -19,9 +19,9 @@ ShortestRest::ShortestRest(JsonMachine& machine)
       min_bytes_(machine.min_bytes),
       shortest_(machine.shortest) {}
 
-// ---- what is open ---------------------------------------------------------------------------------------------------
+// ---- open containers ------------------------------------------------------------------------------------------------
 
-// What a slot of an object or array still requires, besides the value that is being read.
+// The members or items that a slot of an object or array still requires, without the value that is being read.
 Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kArrayFrame)
@@ -32,7 +32,7 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
     const std::vector<Required>& from = shortest_.plans[set.disjuncts[slot]].from;
     Required out;
     if (!program_.options.any_order) {
-        out = from[state->next[slot]];  // what is passed over is not required
+        out = from[state->next[slot]];  // skipped members are not required
     } else if (state->required) {
         out = *state->required;
     } else {
@@ -44,8 +44,7 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
     return out;
 }
 
-// Keep what is required beside a state with keys in any order: it is what was required before its last key, without
-// that.
+// Cache the required members of a state with keys in any order: those before its last key, without that key.
 void ShortestRest::remember_required(const FrameState* state) {
     auto has_none = [this](const FrameState* at) {
         return at->id && !at->required && at->kind == FrameKind::kObjectFrame &&
@@ -76,7 +75,7 @@ void ShortestRest::remember_required(const FrameState* state) {
     }
 }
 
-// Tokens from the end of the value that a container is waiting for to behind its bracket.
+// Tokens from the end of the value that a container is waiting for to after its bracket.
 uint32_t ShortestRest::most_behind(const Frame* frame) const {
     const FrameState* state = frame->state;
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
@@ -104,7 +103,7 @@ uint32_t ShortestRest::most_position(uint32_t id) const {
                : kFar;
 }
 
-// What the containers around a frame require, with the sums.
+// The requirements of the containers around a frame, with the sums.
 const Around& ShortestRest::summed(const Frame* frame) {
     std::vector<const Frame*> chain;
     for (; frame->around.least == kNotSummed; frame = frame->parent) chain.push_back(frame);
@@ -231,7 +230,7 @@ bool ShortestRest::rest_of_word(const Configuration& config, std::string& out) c
     return true;
 }
 
-// What a slot of a container still requires, and its bracket; `skip`: a property that is there. `first`: without a
+// The parts that a slot of a container still requires, and its bracket; `skip`: a property present. `first`: without a
 // comma before.
 void ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip,
                               std::string& out) const {

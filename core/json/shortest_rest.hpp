@@ -1,4 +1,4 @@
-// What an open text still needs: tokens at most, and the shortest way to its end, written without a search.
+// The needs of an open text: an upper bound of tokens, and the shortest way to its end, written without a search.
 #pragma once
 #include <string>
 

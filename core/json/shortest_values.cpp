@@ -13,7 +13,7 @@ namespace schemagen {
 
 namespace {
 
-constexpr uint32_t kMostTries = 16;  // keys that are not required, looked at for one that is short
+constexpr uint32_t kMostTries = 16;  // optional keys tried, to find a short one
 
 }  // namespace
 
@@ -51,9 +51,8 @@ bool ShortestValues::first_word(uint32_t state, uint32_t component, uint32_t len
     }
 }
 
-// The first word of `length` bytes of a language that has none of fewer. The bytes that are left are told by a lower
-// bound: where the word is found, no byte that was passed over could have led to another one. False: the bound was too
-// low.
+// The first word of `length` bytes of a language that has none of fewer. A lower bound tells the bytes that are left:
+// if the word is found, no smaller byte could have led to another one. Returns false if the bound was too low.
 bool ShortestValues::follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
     if (length > kMostScalar) return false;
     for (uint32_t left = length; left > 0; --left) {
@@ -73,7 +72,7 @@ bool ShortestValues::follow_word(uint32_t state, uint32_t component, uint32_t le
     return program_.dfa().state(state).accepts[component];
 }
 
-// The shortest text of a string, of `length` bytes with its quotes; empty: not clear.
+// The shortest text of a string, of `length` bytes with its quotes. Empty if it is not clear.
 std::string ShortestValues::first_string(const StringDisjunct& disjunct, uint32_t length) const {
     std::string out = "\"";
     if (length > kMostScalar) return {};
@@ -88,7 +87,7 @@ std::string ShortestValues::first_string(const StringDisjunct& disjunct, uint32_
     return out + '"';
 }
 
-// What is known of the shortest text of a value while its alternatives are gone through.
+// The shortest text of a value found so far, while its alternatives are tried.
 struct ShortestValues::Search {
     uint32_t least;   // bytes of the shortest text
     size_t ways = 0;  // alternatives as short as that
@@ -162,7 +161,7 @@ const Shortest* ShortestValues::only_option(const std::vector<Option>& options) 
     return &texts[options[0].value];
 }
 
-// Sums from the end: what a disjunct requires from each of its properties on.
+// Sums from the end: the requirements of a disjunct from each of its properties on.
 const std::vector<Required>& ShortestValues::required_sums(uint32_t disjunct) {
     ObjectPlan& plan = plans[disjunct];
     if (!plan.from.empty()) return plan.from;
@@ -197,7 +196,7 @@ Required ShortestValues::price(const Property& property) const {
     return out;
 }
 
-// What a disjunct requires from a property on, besides keys of any name.
+// The requirements of a disjunct from a property on, besides keys of any name.
 Required ShortestValues::required_members(uint32_t disjunct, uint32_t place) {
     Required out = required_sums(disjunct)[place];
     out.unclear += program_.objects[disjunct].final.size() > 1 || out.count < program_.objects[disjunct].min_properties;
@@ -297,7 +296,7 @@ ValueId ShortestValues::item_of(const ArrayDisjunct& disjunct, uint64_t place) {
 
 // ---- growth ---------------------------------------------------------------------------------------------------------
 
-// Bytes that are needed at most behind any place of a scalar.
+// The most bytes needed after any place of a scalar.
 uint32_t ShortestValues::peak(const ValueNode& value) const {
     constexpr uint64_t kBegun = 12,
                        kCharacter = 6;  // bytes of a character that was begun, and of one in its shortest spelling
@@ -317,8 +316,8 @@ uint32_t ShortestValues::peak(const ValueNode& value) const {
     return plus(most, 0);
 }
 
-// How many bytes a token can add to what is needed. It can only do so where it begins something that is not required,
-// or one alternative where another is shorter.
+// How many bytes a token can add to the need. It can only do so where it begins an optional part, or one alternative
+// where another is shorter.
 void ShortestValues::settle_growth() {
     std::vector<bool> extra(program_.values.size(), false);
     uint64_t longest_key = 0;
@@ -353,7 +352,7 @@ void ShortestValues::mark(const std::vector<Option>& options, std::vector<bool>&
     for (const Option& option : options) extra[option.value] = true;
 }
 
-// Mark the values that may stand where an object requires none. false: what its members can add is not known.
+// Mark the values of members that an object does not require. Returns false if the cost of its members is unknown.
 bool ShortestValues::mark_extra_members(size_t id, std::vector<bool>& extra) const {
     const ObjectDisjunct& disjunct = program_.objects[id];
     bool known = disjunct.final.size() == 1 && plans[id].from[0].count >= disjunct.min_properties;

@@ -1,16 +1,16 @@
-// The shortest text of a value and of what an open text still requires, without a search.
+// The shortest text of a value and of the required rest of an open text, without a search.
 //
 // Of most schemas the shortest text (the fewest bytes, the first of them in order) can be told from the schema: the
 // required members of an object, the least items of an array, the first shortest word of a string or number. A value is
-// clear if it is of that kind and no alternative is as short. The text of what is open is made of such parts, so its
-// bytes and an upper bound of its tokens are sums: of the members that are still required, and of the containers
-// around. Sums are kept: of the required members beside the state of an object, changed by one member where the state
-// was changed by one; of the containers around beside each frame. So what is left costs the same at any depth, and
-// beside any number of members.
+// clear if it is of that kind and no alternative is as short. The rest of an open text is made of such parts, so its
+// bytes and an upper bound of its tokens are sums: over the members still required, and over the enclosing containers.
+// Sums are cached: of the required members beside the state of an object, changed by one member where the state was
+// changed by one; of the enclosing containers beside each frame. So the rest costs the same at any depth, and beside
+// any number of members.
 //
 // Invariants: `bytes` is never more than the shortest text has, and exact where nothing is unclear; `tokens` is never
 // less than the fewest tokens that spell that text. Parts are priced apart: tokens across their borders only make it
-// cheaper. A container is priced as its bracket and what it requires once it is open, so that opening it adds nothing.
+// cheaper. An open container is priced as its bracket and its required members, so that opening it adds nothing.
 #pragma once
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ struct Shortest {
 };
 
 struct ObjectPlan {
-    std::vector<Required> from;   // [property]: of it and those declared behind it, and behind the last one
+    std::vector<Required> from;   // [property]: of it and those declared after it; then of none
     std::vector<uint32_t> order;  // of the required properties in the shortest text
     uint32_t longest_key = 0;
 };
@@ -48,7 +48,7 @@ class ShortestValues {
 public:
     explicit ShortestValues(JsonMachine& machine);
 
-    // The shortest text (json/shortest_values.hpp). Not told of a fixed layout, whose gaps have texts of their own.
+    // The shortest text (json/shortest_values.hpp). Not for a fixed layout, whose gaps have texts of their own.
     bool tells_shortest() const { return program_.options.whitespace != Whitespace::kFixed; }
     std::string comma() const;
     std::string colon() const;
@@ -90,7 +90,7 @@ private:
     MinBytes& min_bytes_;
     const CountTokens* count_tokens_ = nullptr;
     struct {
-        uint32_t opened = kFar, local = kFar;  // bytes that a bracket adds to what is needed, and all else in a token
+        uint32_t opened = kFar, local = kFar;  // bytes that a bracket adds to the need, and the rest of a token
     } growth_;
 };
 

@@ -200,12 +200,12 @@ bool Stepper::step_literal(Configuration& config, uint8_t byte, Arena& arena) {
         config.state = target;
         return true;
     }
-    // A number has no closing mark: it ends where a byte follows that cannot belong to it.
+    // A number has no closing mark: it ends before a byte that cannot belong to it.
     const bool root = config.frame->state->kind == FrameKind::kRootFrame;
     if (root && (program_.options.whitespace != Whitespace::kAny || !program_.options.around)) return false;
     Bits satisfied = literal_satisfied(config);
     if (satisfied.none() || !close_value(config, satisfied, config.start, 0, arena)) return false;
-    return config.outside || advance(config, byte, arena);  // outside: what the byte may do depends on what is around
+    return config.outside || advance(config, byte, arena);  // outside: the byte depends on the surroundings
 }
 
 bool Stepper::step_before_key(Configuration& config, uint8_t byte, Arena& arena) {

@@ -91,8 +91,8 @@ void UniqueItems::set_forbidden(Frame* frame, std::string_view key, Arena& arena
     frame->child_forbidden = list(values, arena);
 }
 
-// Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item
-// repeats.
+// Called when a value has been read in `frame`: narrow the values that it must not become, remember an item. Returns
+// false if an item repeats.
 bool UniqueItems::note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive,
                              Arena& arena) {
     if (!frame->forbidden && frame->state->kind != FrameKind::kArrayFrame) return true;

@@ -2,9 +2,9 @@
 //
 // Inside an array with unique items the text of every value is kept, and each finished item is remembered in canonical
 // form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to
-// the remembered values that agree with what was written so far; where nothing but closing brackets could follow the
-// value being read, it must differ from the matching part of each of them, which is taken out of its language. So a
-// repeated item is avoided at its last free choice, not met as a dead end behind it.
+// the remembered values that agree with the text so far; where nothing but closing brackets could follow the value
+// being read, it must differ from the matching part of each of them, which is taken out of its language. So a repeated
+// item is avoided at its last free choice, and never met as a dead end.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -9,7 +9,7 @@
 
 namespace schemagen {
 
-// `text` must be a JSON text. Empty if it is not (nothing is checked twice, so this is no validator).
+// `text` must be a JSON text. May be empty if it is not (this is not a validator).
 std::string canonical_json(std::string_view text);
 
 // Views into canonical text: the members of an object (key still quoted), the items of an array; empty for scalars.
@@ -18,7 +18,7 @@ struct Member {
 };
 std::vector<Member> members_of(std::string_view canonical);
 
-// UTF-8 as it stands between the quotes of a canonical string.
+// UTF-8 as it is between the quotes of a canonical string.
 std::string escaped(std::string_view utf8);
 
 // The code points of a canonical string.

@@ -21,15 +21,15 @@ namespace {
 constexpr uint32_t kMostSteps = 50'000;  // of one search; a step takes about 1 us
 constexpr uint32_t kStepsPerByte = 16;   // in addition, for each byte of the text so far: a long way is not wrong
 constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
-constexpr uint64_t kMostWork = 100'000;         // steps of all searches for one mask, besides that from where it stands
-constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
-constexpr uint32_t kMostBytes = 200'000;        // of a text
-constexpr size_t kMostKnown = 400'000;          // configurations
-constexpr uint32_t kWide = 512;                 // tokens to the end from which on each place is one of its own
+constexpr uint64_t kMostWork = 100'000;    // steps of all searches for one mask, besides the one from its own place
+constexpr uint32_t kStepsOfLimit = 2'000;  // that a step counts for which a limit has stopped
+constexpr uint32_t kMostBytes = 200'000;   // of a text
+constexpr size_t kMostKnown = 400'000;     // configurations
+constexpr uint32_t kWide = 512;            // tokens to the end from which on each place is one of its own
 constexpr uint32_t kSlack = 64;  // tokens by which one token may raise the need, where the exact need is not computed
 
-// Where much is left, hardly any two places are the same: what a search finds out of one helps no other. So the text is
-// written down, if it can be told.
+// Where much is left, hardly any two places are the same, so the results of one search do not help another. So the text
+// is written out, if it can be told.
 bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
 
 }  // namespace
@@ -141,7 +141,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
     return Found::kYes;
 }
 
-// Note the way that `levels_` is, from whose end it is `left` bytes more.
+// Note the way in `levels_`; from its end there are `left` more bytes.
 void Completions::keep_path(uint32_t left) {
     path_.clear();
     for (const Level& level : levels_) path_.push_back(static_cast<char>(level.next - 1));
@@ -174,7 +174,7 @@ public:
         ++left_;
     }
     bool is_left() const { return left_ > 0; }
-    // The next one; kNone: nothing is left.
+    // The next one, or kNone if the queue is empty.
     uint32_t pop() {
         if (left_ == 0) return kNone;
         uint32_t node;
@@ -217,9 +217,9 @@ private:
     bool by_promise_ = false;
 };
 
-// Some way to the end, not surely the shortest: greedy best-first search with type-based exploration (Xie et al. 2014).
-// It goes by what the automaton says, not by what the searches before have learnt: that is more, but only of places
-// that they came to.
+// Some way to the end, not necessarily the shortest: greedy best-first search with type-based exploration (Xie et al.
+// 2014). It is guided by the automaton, and not by earlier searches, which know more, but only about the places that
+// they reached.
 bool Completions::greedy_search(const Configuration& start, Arena& arena) {
     Open open;
     std::unordered_set<uint32_t> seen;
@@ -281,7 +281,7 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
             if (result != Found::kNone) break;
         }
     } catch (const LimitExceeded& error) {
-        // The search may not make more states, in a grammar that was new: there is no guarantee then, and no harm.
+        // The search may not make more states, in a grammar that was new: then there is no guarantee, and no harm.
         if (error.worn || error.knob == "max_seconds") throw;
         gave_up_ = true;
     }
@@ -398,9 +398,9 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
 
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
-// The tokens needed, if they are known to be no more than `budget`; else kNever. It is only searched for an end where
-// the bytes to the nearest one leave that open. Where there is no work left for it a token may come that leaves
-// `kSlack` tokens more than bytes.
+// The tokens needed, if they are known to be at most `budget`; else kNever. It only searches for an end where the bytes
+// to the nearest one leave that open. With no work left for a search, a token is allowed if it leaves `kSlack` tokens
+// more than bytes.
 uint32_t Completions::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
     if (automaton_.accepting(config)) return 0;
     const uint32_t id = id_of(config);
@@ -553,8 +553,8 @@ void Completions::read_tails(const Configuration& behind, Arena& arena, const As
     });
 }
 
-// Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too
-// long: then a token only fits where that is told by the bounds.
+// Every token that can be read, with whether the rest fits into `budget`. Returns false if that took too long: then a
+// token only fits where the bounds show it.
 template <class Visit>
 bool Completions::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
     Configuration last;
@@ -620,7 +620,7 @@ uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
     return most;
 }
 
-// By what the containers require, and what one token may add to that.
+// Decided by the needs of the containers, and the most that one token may add to them.
 bool Completions::is_surely_far(const Configuration& config, uint32_t budget) const {
     return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(config)} + growth_ < budget;
 }

@@ -46,7 +46,7 @@ public:
     Completions(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
     static constexpr uint32_t kNever = UINT32_MAX;
 
-    // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever: none is known.
+    // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever if none is known.
     uint32_t tokens(const Configuration& config, Arena& arena);
     // That text; empty where the text may end, or where the vocabulary has no tokens to write one. Throws LimitExceeded
     // where there may be one, and the search for it was given up.
@@ -67,7 +67,7 @@ private:
     struct Known {
         uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
         uint32_t tokens = kUnasked;
-        // Most tokens that may be needed from here, the next one included, or more than these; kUnknown: not found out.
+        // Most tokens that may be needed from here, the next one included, or an upper bound; kUnknown if not found.
         uint32_t max_tokens_needed = kUnasked;
         bool exact = false;     // `max_tokens_needed` is not more
         uint8_t byte = 0;       // the next one of the text, if `upper` is known
@@ -148,7 +148,7 @@ private:
     const VocabularyTables& tables_;
     StringMasks& strings_;
     StringView* string_view_;
-    std::vector<uint32_t> tail_needs_;   // [tail], kUnasked: it cannot be read
+    std::vector<uint32_t> tail_needs_;   // [tail], kUnasked if it cannot be read
     std::optional<Spelling> spelling_;   // once prepared
     uint32_t growth_ = Automaton::kFar;  // Automaton::growth
     uint32_t longest_ = 1;               // bytes of a token
@@ -156,7 +156,7 @@ private:
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]
     std::vector<Level> levels_;
-    std::string path_;  // what the last search found, down to a configuration that is known
+    std::string path_;  // the text that the last search found, down to a known configuration
     uint32_t overshoot_ = 0, steps_ = 0;
     bool gave_up_ = false;      // whether the last search that found nothing did not look everywhere
     uint64_t work_ = kNoLimit;  // steps that are left for the mask being made

@@ -85,7 +85,7 @@ uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Configuratio
     return view_.literal_state(config);
 }
 
-// Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
+// Tokens that go on within a number or literal name are the same in every place; only those that end it are walked.
 template <class Hit, class Out>
 void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Configuration from, uint32_t state,
                         Arena& arena, const Hit& hit, const Out& out) {
@@ -234,7 +234,7 @@ void Masks::add_walk(LocalMask& mask, uint32_t top, const Configuration& from, A
         });
 }
 
-// The tokens that stay inside a string with room for so many more code points.
+// The tokens that stay inside a string with room for `room` more code points.
 void Masks::inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const {
     const uint32_t* plain = tables_.plain_up_to(room);
     for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.words)[w];
@@ -263,7 +263,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Configurat
     }
 }
 
-// The tokens that close a declared key, sorted: they are not those of an extra one.
+// The tokens that close a declared key, sorted: they do not close an extra one.
 std::vector<uint32_t> Masks::declared_keys(const Configuration& config) {
     std::vector<uint32_t> nodes, declared;
     view_.declared_closings(config, tables_.all(), nodes);
@@ -337,7 +337,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Configuration& config, Aren
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
     if (body.bounded ||
-        mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
+        mask->tokens.size() > tables_.words() / 8) {  // setting these bits takes longer than copying a row
         mask->dense = strings_.shared(workspace_->words);
         mask->tokens.clear();
     }

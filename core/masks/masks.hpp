@@ -9,13 +9,13 @@
 //
 // The same factoring at the closing quote of a string lies below this one (string_masks.hpp).
 //
-// Some things escape it. A key that was used must not come again: the few tokens that would repeat one are taken out
+// There are exceptions. A key that was used must not come again: the few tokens that would repeat one are taken out
 // afterwards. Where finitely many keys are left, the few tokens that close a key and its value are read each time.
 // Inside arrays with unique items the text matters: there only the insides of strings are looked up.
 //
-// Source: the engine study of this project; the idea of terminal labels with masks made before is from Koo et al. 2024
-// (section 2.5.1), that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here nothing is
-// left uncertain.
+// Source: the engine study of this project; the idea of terminal labels with masks made in advance is from Koo et al.
+// 2024 (section 2.5.1), that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here no token
+// is left uncertain.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -47,7 +47,7 @@ private:
     };
     struct LocalMask {
         std::shared_ptr<const StringInner> inner;  // keeps `base` alive
-        const uint32_t* base = nullptr;            // null: no token
+        const uint32_t* base = nullptr;            // null if there is no token
         std::shared_ptr<const std::vector<uint32_t>>
             dense;                     // instead of base and tokens, shared with masks that are equal
         std::vector<uint32_t> tokens;  // besides base

@@ -33,7 +33,7 @@ public:
         std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
 
     using Separators =
-        std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
+        std::tuple<std::string, std::string, std::string, std::string>;  // before and after a comma, a colon
 
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
             uint32_t max_gap, Separators separators, const std::optional<std::string>& indent, bool around,
@@ -52,7 +52,7 @@ public:
         SharedAutomata::clear_out();
     }
     uint64_t generation() const { return shared_->generation; }
-    // Whether a constraint can be embedded in what is built.
+    // Whether a constraint can be embedded in this one.
     bool shares(Constraint& constraint) const { return constraint.lives_in(shared_); }
 
     NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
@@ -67,7 +67,7 @@ public:
         for (size_t k = parts.size(); k-- > 0;) out = shared_->kernel.concat(parts[k], out);
         return out;
     }
-    // `texts`: a list of the caller's, which nobody changes meanwhile.
+    // `texts`: a list of the caller's, which must not change during the call.
     NodeId literals(const nb::list& texts) {
         const Work call(budget_.max_seconds, Work::Manner::kGiveWay, began_);
         std::vector<std::string> copies;
@@ -131,7 +131,7 @@ public:
         const Call call(*this);
         return shared_->kernel.number(rule);
     }
-    // Any substring, but for the empty one, of a text in UTF-8. Its table is made while others use the automata.
+    // Any substring of a text in UTF-8, except the empty one. Its table is made while others use the automata.
     NodeId substring(const nb::bytes& text) {
         std::shared_ptr<const SubstringTable> table;
         {
@@ -163,7 +163,7 @@ public:
         node.objects = std::move(objects);
         json_->program().define_value(id, std::move(node));
     }
-    // What a value is made of but for arrays and objects.
+    // The parts of a value other than arrays and objects.
     static ValueNode scalars(NodeId literal, const Strings& strings) {
         ValueNode node;
         node.literal = literal;
@@ -205,7 +205,7 @@ public:
         disjunct.final = {true};
         return json_->program().add_object(std::move(disjunct));
     }
-    // Any value at all: `literal` has the numbers and literals, what is inside is any value again.
+    // Any value at all: `literal` has the numbers and literals, its members and items are any value again.
     void define_any(ValueId id, NodeId literal) {
         const Call call(*this);
         ArrayDisjunct array;
@@ -242,7 +242,7 @@ public:
         return shared_->kernel.literals(std::move(texts));
     }
     bool productive(ValueId id) const { return json_->program().productive(id); }
-    // What takes long counts from when the builder was made: all of its calls are one compilation.
+    // The time of a call counts from the making of the builder: all of its calls are one compilation.
     class Call {
     public:
         explicit Call(Builder& builder, Work::Manner manner = Work::Manner::kRelease)
@@ -260,9 +260,9 @@ public:
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
         return constraint(json_, std::move(tables));
     }
-    // A grammar that is finished here; null: it has no text. Terminals are (name, ignored), lexemes (terminal, text,
-    // what it must not go on as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has
-    // them.
+    // A grammar that is finished here; null if it has no text. Terminals are (name, ignored), lexemes (terminal, text,
+    // texts that it must not go on as, marked), rules (name, items, edges, accepting items), as in
+    // `ContextFreeGrammar`.
     using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
     using Rule =
         std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
@@ -289,7 +289,7 @@ public:
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
         for (const Guest& guest : guests)
             grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
-        std::vector<LexemeId> numbers;  // kUnread: of one without texts
+        std::vector<LexemeId> numbers;  // kUnread for one without texts
         for (const auto& [terminal, text, longer, marked] : lexemes) {
             const bool is_unread = shared_->kernel.is_empty(text);
             if (is_unread) grammar.set_min_bytes(terminal, ContextFreeGrammar::kFar);  // unless others read it
@@ -383,7 +383,7 @@ private:
     std::shared_ptr<SharedAutomata> shared_;
     std::shared_ptr<JsonAutomaton> json_;
     Budget budget_;
-    const int64_t began_;  // the time counts from here: the seconds that the caller had spent are counted, too
+    const int64_t began_;  // the time counts from here, with the seconds already spent by the caller
 };
 
 }  // namespace schemagen

@@ -3,7 +3,7 @@
 
 namespace schemagen {
 
-// Called once, when the module is loaded. `main_thread`: the thread that signals are handled in.
+// Called once, when the module is loaded. `main_thread`: the thread that handles signals.
 void connect_interpreter(unsigned long main_thread);
 
 }  // namespace schemagen

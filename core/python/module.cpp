@@ -354,7 +354,7 @@ public:
 
 private:
     static constexpr size_t kAtOnce = 4;
-    void help();  // what a further thread does
+    void help();  // the work of a further thread
     void fill_some();
     bool fill_row(const Row& row);
     void wait_for_helpers();
@@ -460,9 +460,9 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
     RowFiller(std::move(rows)).fill(threads);
 }
 
-// Bytes that JSON values take, about, written out: what stands in several places counts in each. It stops above `most`.
-// Returns false where they are nested deeper than `marshal` goes. Only dicts and lists are looked into, and nothing of
-// Python's runs.
+// Approximate bytes of JSON values when written out: a value in several places counts in each. It stops above `most`.
+// Returns false where they are nested deeper than `marshal` goes. Only dicts and lists are looked into, and no Python
+// code runs.
 bool add_size(PyObject* value, size_t most, size_t& size, int depth) {
     constexpr size_t kEach = 8;
     constexpr int kDeepest = 2000;  // MAX_MARSHAL_STACK_DEPTH
@@ -500,7 +500,7 @@ std::optional<FloatFormat> format_of(nb::dlpack::dtype type) {
     }
 }
 
-// Whether a matrix is rows of logits behind one another; rows that are written must not share memory.
+// Whether a matrix is rows of logits one after another; rows that are written must not share memory.
 bool is_rows(const Floats& logits, bool written) {
     if (logits.ndim() != 2 || (logits.shape(1) > 1 && logits.stride(1) != 1)) return false;
     return !written || logits.shape(0) < 2 || logits.stride(0) >= static_cast<int64_t>(logits.shape(1));
@@ -527,8 +527,8 @@ std::vector<bool> chosen_of(const std::vector<int64_t>& rows, size_t count) {
     return chosen;
 }
 
-// The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of
-// floats in plain memory; the caller knows a slower way.
+// The rows from which no token can be chosen (with `repair`). None, with nothing done, if it is not a matrix of floats
+// in plain memory; the caller knows a slower way.
 std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object,
                                                   const nb::object& bitmask_object, const std::vector<int64_t>& rows,
                                                   size_t covered, bool repair, const std::vector<uint32_t>& ends) {
@@ -559,7 +559,7 @@ std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_objec
     return broken;
 }
 
-// None for what is no vector of float32 in plain memory.
+// None if it is not a vector of float32 in plain memory.
 std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::object& words_object, size_t covered) {
     Floats values;
     if (!nb::try_cast(values_object, values) || format_of(values.dtype()) != FloatFormat::kSingle ||
@@ -575,8 +575,8 @@ std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::
     return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
 }
 
-// Numbers on their way to Python. No Python object is made while a lock of ours is held: that may wait for another
-// thread (to stop them all, say), and that one for us.
+// Numbers on their way to Python. No Python object is made while a lock of ours is held: making one may wait for
+// another thread (to stop them all, say), which may wait for us.
 struct Numbers {
     explicit Numbers(std::vector<size_t> shape_) : shape(std::move(shape_)) {
         size_t size = 1;

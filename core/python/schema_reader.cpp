@@ -80,8 +80,7 @@ std::optional<SchemaReader::Resolved> SchemaReader::seen(PyObject* schema) const
     return there;
 }
 
-// What a reference that stands alone leads to; before 2019-09 it hides what stands beside it. nullptr: Python has to
-// look.
+// The target of a reference without siblings; before 2019-09 it hides its siblings. nullptr if Python has to look.
 PyObject* SchemaReader::target_of(const KeywordView& look) const {
     if (draft_ > 7 && !look.only({KeywordTable::kReference})) return nullptr;
     auto pointer = text_of(look[KeywordTable::kReference]);
@@ -115,7 +114,7 @@ std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyO
         auto inside = seen(branch);
         auto kinds = inside ? shape_of(*inside, depth + 1, branches_left) : std::nullopt;
         if (!kinds || (word == KeywordTable::kOneOf && (all & *kinds)))
-            return false;  // what is in two branches is in none
+            return false;  // a value in two branches is in none
         all |= *kinds;
         return true;
     });
@@ -131,7 +130,7 @@ nb::list SchemaReader::read(ValueId id, const nb::dict& schema, size_t most) {
     waiting_.push_back({id, schema.ptr(), kNowhere});
     places_.try_emplace(schema.ptr(), id);
     {
-        const Builder::Call call(builder_, manner_);  // with the automata in hand it waits for nobody
+        const Builder::Call call(builder_, manner_);  // holding the automata, it waits for no other thread
         while (!waiting_.empty() && builder_.value_count() <= most) {
             poll();
             const Task task = waiting_.back();
@@ -202,7 +201,7 @@ ValueId SchemaReader::place(PyObject* schema, const Step& step) {
     return known;
 }
 
-// ---- what a schema allows -----------------------------------------------------------------------------------------
+// ---- the values of a schema ---------------------------------------------------------------------------------------
 
 void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
     if (!parts.added.insert(seen.schema).second) return;
@@ -234,7 +233,7 @@ void SchemaReader::add_typed(const KeywordView& look, uint32_t trail, Parts& par
 void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& parts) {
     PyObject *declared = look[KeywordTable::kProperties], *required = look[KeywordTable::kRequired],
              *rest = look[KeywordTable::kAdditional];
-    if (lacks_required(declared, required, rest)) return;  // there is none; what is below is out of reach
+    if (lacks_required(declared, required, rest)) return;  // there is none; inner schemas are out of reach
     std::unordered_set<std::string_view> needed;
     if (required) each_item(required, [&](PyObject* key) { return needed.insert(*text_of(key)), true; });
     std::vector<Property> members;
@@ -299,7 +298,7 @@ void SchemaReader::Parts::add(const ValueNode& scalars) {
     node.strings.insert(node.strings.end(), scalars.strings.begin(), scalars.strings.end());
 }
 
-// One language for the numbers and literals, and one for the strings of which no characters are counted.
+// One language for the numbers and literals, and one for the strings without a count of characters.
 ValueNode SchemaReader::settled(Parts parts) {
     ValueNode node = std::move(parts.node);
     node.literal = parts.literal.empty()       ? kEmpty

@@ -1,16 +1,15 @@
 // The ordinary part of a JSON Schema, read in one crossing.
 //
 // Most schemas are objects, arrays, leaves ({"type": "string"}, an enum of texts, a number with bounds), local
-// references and unions of these, with here and there something else. schemagen/schema says what they mean; reading
-// them there costs some microseconds a property, nearly all of it spent on Python objects that nobody looks at again. A
-// reader walks the same dicts and defines the same values. What it does not know for certain, an invalid schema too, it
-// hands back as deferred, with the way that leads there: reading that, and every error, is Python's.
+// references and unions of these, with an occasional other keyword. schemagen/schema defines them; reading them there
+// costs some microseconds a property, nearly all of it for Python objects that are used once. A reader walks the same
+// dicts and defines the same values. Any part that it is not certain about, an invalid schema too, it hands back as
+// deferred, with the way that leads there: reading that, and every error, is Python's.
 //
 // Invariants: a reader reads only documents without base URIs (a place is its dict), and enforces all that it reads; it
-// runs no Python code, so what it borrows stays alive. It lets other threads run between two schemas only where
-// `gives_way` says that nobody else can change the document. A schema is looked at as far as its shape goes
-// (`shape_of`) before anything of it is defined; two dicts have one value only if they are one object, or leaves that
-// say the same.
+// runs no Python code, so its borrowed references stay valid. It lets other threads run between two schemas only where
+// `gives_way` says that no other thread can change the document. The shape of a schema is examined
+// (`shape_of`) before any part of it is defined; two dicts have one value only if they are one object, or equal leaves.
 #pragma once
 #include <algorithm>
 #include <mutex>
@@ -25,8 +24,8 @@
 
 namespace schemagen {
 
-// What leaves became, by what they say, for one generation of the kernel and one reading (draft, dialect, style of
-// numbers). Shared by all threads; what was met first stays.
+// The values of leaves, by content, for one generation of the kernel and one reading (draft, dialect, style of
+// numbers). Shared by all threads; the first entry stays.
 class Leaves {
 public:
     static constexpr size_t kBasics = 5;  // null, boolean, integer, number, string
@@ -63,13 +62,13 @@ public:
     }
     const ValueId root, any;
 
-    // Define a value as what a schema allows, and whatever is below; stop early beyond `most` values. Returns what is
-    // left: (value, schema, reference or None, tokens, key or None), the tokens leading from the schema that was read,
-    // or from the one that the reference names; no tokens and no reference: the schema itself.
+    // Define a value as a schema, and everything below it; stop early beyond `most` values. Returns the deferred parts:
+    // (value, schema, reference or None, tokens, key or None), the tokens leading from the schema that was read, or
+    // from the one that the reference names; no tokens and no reference: the schema itself.
     nb::list read(ValueId id, const nb::dict& schema, size_t most);
     ValueId find(nb::handle schema) const;  // 0: not met yet
     void note(nb::handle schema, ValueId id) { places_.try_emplace(schema.ptr(), id); }
-    // Remember what a deferred leaf became.
+    // Cache the value of a deferred leaf.
     void keep(const nb::bytes& key, NodeId literal, const Builder::Strings& strings) {
         leaves_.put(std::string(view(key)), Builder::scalars(literal, strings));
     }
@@ -97,7 +96,7 @@ private:
         uint32_t trail;
         std::string key;
     };
-    // A schema with its keywords, behind a reference if it was one.
+    // A schema with its keywords, after following a reference if it was one.
     struct Resolved {
         PyObject* schema;
         KeywordView look;
@@ -119,15 +118,14 @@ private:
     uint32_t walk_to(const Resolved& seen, uint32_t trail);
     nb::tuple described(const Deferred& left) const;
 
-    // What a value is made of, until it is settled.
+    // The parts of a value, until it is settled.
     struct Parts {
         ValueNode node;
         std::vector<NodeId> literal;
-        std::unordered_set<PyObject*>
-            added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
+        std::unordered_set<PyObject*> added;  // a schema twice in a union adds nothing, but costs matchers time
         void add(const ValueNode& scalars);
     };
-    // What a schema of a known shape allows is added.
+    // Add the values that a schema of a known shape allows.
     void add(const Resolved& seen, uint32_t trail, Parts& parts);
     void add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts);
     void add_typed(const KeywordView& look, uint32_t trail, Parts& parts);

@@ -1,5 +1,5 @@
-// What a first look at a JSON Schema tells: which of its keywords matter, and whether it is of an ordinary
-// shape. Nothing here defines anything, and no Python code runs: objects are borrowed from the schema.
+// A first look at a JSON Schema: which of its keywords matter, and whether it is of an ordinary shape. It defines
+// nothing, and no Python code runs: objects are borrowed from the schema.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -17,7 +17,7 @@ namespace schemagen {
 namespace nb = nanobind;
 
 // The names of keywords, as schemagen/schema/keyword_table.py has them. `self_contained`: those that look at nothing
-// but their own value; `others`: all else that means something. Every other name is an annotation.
+// but their own value; `others`: all other keywords. Every other name is an annotation.
 class KeywordTable {
 public:
     enum Word : uint8_t {
@@ -50,7 +50,7 @@ public:
     static std::vector<std::string> names() { return {kNames.begin() + 1, kNames.end()}; }
 
     KeywordTable(const nb::list& self_contained, const nb::list& others);
-    // What a name is, and its number among those that are no annotations; kNone for an annotation.
+    // The kind of a name, and its number among those that are not annotations; kNone for an annotation.
     std::pair<Word, uint8_t> find(PyObject* name) const;
 
     PyObject* name(Word word) const { return names_[word].ptr(); }  // borrowed
@@ -58,7 +58,7 @@ public:
     bool are_self_contained(uint32_t words) const { return (words & ~self_contained_) == 0; }
 
 private:
-    nb::dict numbers_;  // from 1 on: small ones, of which all threads use the same objects without counting
+    nb::dict numbers_;  // from 1 on: small ones, whose objects all threads share without counting
     std::vector<Word> meanings_;
     std::vector<nb::str> names_;
     uint32_t self_contained_ = 0;
@@ -79,13 +79,13 @@ enum Kinds : uint8_t {
 // The keywords of a schema that count, borrowed.
 class KeywordView {
 public:
-    // False if a key is no plain text.
+    // False if a key is not plain text.
     bool at(const KeywordTable& words, PyObject* schema);
     PyObject* operator[](KeywordTable::Word word) const { return given_[word]; }
     bool only(std::initializer_list<KeywordTable::Word> words) const;
 
     bool is_leaf(const KeywordTable& words) const { return words.are_self_contained(has_); }
-    // The types it names, all where it names none; nothing where that is no list of types.
+    // The types it names, or all if it names none. Empty if that is not a list of types.
     std::optional<uint8_t> kinds() const;
     // Objects and arrays of the plain sort, and whole types beside them. `draft`: which words for items count.
     bool is_typed(int draft) const;
@@ -103,7 +103,7 @@ private:
 
 // The text of a Python string; nothing for one that UTF-8 does not have (lone surrogates), or for something else.
 std::optional<std::string_view> text_of(PyObject* object);
-// A length; nothing for what is no int, negative, or longer than any text.
+// A length. Empty if the object is not an int, negative, or longer than any text.
 std::optional<uint32_t> count_of(PyObject* object);
 // Spell a value so that equal spellings mean the same to every keyword: 1, 1.0 and true are told apart. False if that
 // is not known.

@@ -95,7 +95,7 @@ bool Kernel::WordSearch::step_in_depth() {
     return false;
 }
 
-// The next derivative that was not met before and may have words; kEmpty: none is left.
+// The next derivative that was not met before and may have words, or kEmpty if none is left.
 NodeId Kernel::WordSearch::next_unseen(Open& open) {
     const ByteCuts& cut = kernel_.cuts(open.node);
     while (open.at < 256) {
@@ -126,7 +126,7 @@ bool Kernel::WordSearch::step_in_breadth() {
     return false;
 }
 
-// What is known of its parts may tell it, as where one alternative of many has & or ~ in it: -1 if it does not.
+// The emptiness of its parts may decide, as where one alternative of many has & or ~ in it; -1 if it does not.
 int8_t Kernel::emptiness_by_parts(const Node& node) const {
     if (node.nullable) return 0;
     auto of = [this](NodeId part) { return nodes_[part].emptiness; };

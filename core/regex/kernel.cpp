@@ -21,8 +21,8 @@ NodeId Kernel::repeated_any(NodeId id) const {
 
 NodeId Kernel::unbounded_any(NodeId id) const { return nodes_[id].c == kUnbounded ? repeated_any(id) : kEmpty; }
 
-// `absorbing` asks for more: whatever is written, something can be added behind which everything is allowed. Of such
-// languages any number can be in force, one after the other gets what it waits for; of the others one besides.
+// `absorbing` asks for more: after any text, something can be added so that everything is allowed from there on. Any
+// number of such languages can be in force, since each in turn gets the text it waits for; of the others only one more.
 NodeId Kernel::never_ending(NodeId id, bool absorbing) {
     if (NodeId any = unbounded_any(id); any != kEmpty) return any;
     const Node node = nodes_[id];

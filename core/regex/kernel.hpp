@@ -14,19 +14,19 @@ class Kernel final : public Nodes {
 public:
     bool is_empty(NodeId node);                         // exact; searches derivatives where & or ~ occur
     uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
-    // Lower bound of the length of a word; exact but for & and ~ and some escapes.
+    // Lower bound of the length of a word; exact except for & and ~ and some escapes.
     uint32_t shortest(NodeId node);
-    // An upper bound of the same; a quarter of kUnbounded: not known.
+    // An upper bound of the same; a quarter of kUnbounded if unknown.
     uint32_t shortest_at_most(NodeId node);
     // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
     bool is_open(NodeId node);
     // The any-string that the node never dies before: whatever is written, some word still begins like it, as in a
-    // search. kEmpty: not seen to be so.
+    // search. kEmpty if that is not seen.
     NodeId never_ending(NodeId node, bool absorbing = false);
-    // No prefix of a word needs more characters than this to become a word; kUnbounded: not known.
+    // No prefix of a word needs more characters than this to become a word; kUnbounded if unknown.
     uint32_t most_to_finish(NodeId node);
-    // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the
-    // shape of the node does not tell: with & or ~, with bytes that need not be characters.
+    // Characters of the shortest word; the rest of a character that was begun counts as one. Empty if the shape of the
+    // node does not tell: with & or ~, with bytes that need not be characters.
     std::optional<uint32_t> least_chars(NodeId node);
     // A superset of the bytes that its words are made of.
     ByteSet used_bytes(NodeId node) const;
@@ -34,7 +34,7 @@ public:
     size_t memory_bytes() const;
 
 private:
-    NodeId repeated_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
+    NodeId repeated_any(NodeId node) const;   // the any-string that repeats the same character as the node, or kEmpty
     NodeId unbounded_any(NodeId node) const;  // the same, if the node sets no end to it
     struct Finish {
         uint32_t shortest, most,

@@ -80,7 +80,7 @@ size_t LazyDfa::memory_bytes() const {
 
 // ---- substrings ---------------------------------------------------------------------------------------------------
 
-// 0: the node is no substring, or there is no room for the states of another table.
+// 0 if the node is not a substring, or there is no room for the states of another table.
 uint32_t LazyDfa::state_on_track(NodeId node) {
     const auto place = kernel_.substring_place(node);
     const Track* track = place ? track_for(*place) : nullptr;
@@ -110,7 +110,7 @@ uint32_t LazyDfa::next_on_track(uint32_t id, uint8_t byte) {
     return next ? track.base + next : 0;
 }
 
-// The substring may end here, and what is behind it begin with the byte; the substring may go on with it, too.
+// The substring may end here, and the text after it begin with the byte; the substring may go on with it, too.
 uint32_t LazyDfa::leave_track(const Track& track, uint32_t id, uint8_t byte, SubstringTable::State next) {
     const uint64_t key = uint64_t{id} << 8 | byte;
     if (const auto known = leaving_.find(key); known != leaving_.end()) return known->second;
@@ -186,7 +186,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     if (auto known = distances_.find(uint64_t{start} << 16 | k); known != distances_.end()) return known->second;
     kernel_.before_write();
     if (auto told = kernel_.least_chars(component(start, k))) return distances_[uint64_t{start} << 16 | k] = *told;
-    // Breadth first by completed characters: bytes inside a character cost nothing. Not beyond what is told of a state.
+    // Breadth first by completed characters: bytes inside a character cost nothing. Stops at the limit for one state.
     std::unordered_set<uint32_t> seen{start};
     std::vector<uint32_t> level{start}, next_level;
     uint32_t found = kUnbounded;

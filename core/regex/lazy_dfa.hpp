@@ -1,14 +1,14 @@
 // Deterministic automaton over vectors of nodes, built as it is walked. State 0 is dead. One component is the common
-// case; several are a product whose components are told apart by `accepts` and `alive`. A vector may end in a marker
+// case; several are a product whose components are distinguished by `accepts` and `alive`. A vector may end in a marker
 // component (any string), which only shows whether a character has just ended.
 //
 // Bytes that no component of a state tells apart are one class; a row has one target per class. Few partitions of the
 // bytes occur, so they are interned, and a state costs some dozen targets instead of 256.
 //
-// A component that is a substring of a long text, and perhaps something behind it, has as many states as the text has
-// bytes, or twice as many. They are not made: their numbers, from `kTracked` on, are a range for each table of
-// substrings and what is behind (a `Track`), and their moves are looked up in the table. Where what is behind begins,
-// a state is made as others are.
+// A component that is a substring of a long text, perhaps with something after it, has as many states as the text has
+// bytes, or twice as many. They are not made: their numbers, from `kTracked` on, are a range for each pair of a table
+// of substrings and the language after it (a `Track`), and their moves are looked up in the table. Where the text after
+// the substring begins, a state is made as others are.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -75,11 +75,11 @@ public:
     }
     // Whether it is one of the states that are not made.
     static bool is_tracked(uint32_t id) { return id >= kTracked; }
-    // A table of substrings and what is behind, with a range of states.
+    // A table of substrings and the language after them, with a range of states.
     struct Track {
         const SubstringTable* table;
         uint32_t table_id;
-        NodeId rest;      // what is behind the substring
+        NodeId rest;      // the language after the substring
         uint32_t base;    // the state at its start; those of the table follow
         bool may_end;     // `rest` may be empty
         ByteSet leaving;  // that `rest` begins with
@@ -105,7 +105,7 @@ private:
     struct Row {
         const Classes* classes = nullptr;  // null: never stepped from
         uint32_t* targets = nullptr;
-        bool boundary = false, accepting = false;  // copies of what the state has
+        bool boundary = false, accepting = false;  // copies of the fields of the state
     };
     void open_row(uint32_t state);
     uint32_t* allocate(size_t targets);
@@ -124,7 +124,7 @@ private:
     HashIndex index_;
     std::deque<Track> tracks_;                        // by their base
     std::array<State, 2> tracked_;                    // states that are not made: [whether they accept]
-    std::unordered_map<uint64_t, uint32_t> leaving_;  // targets of states on tracks where what is behind may begin
+    std::unordered_map<uint64_t, uint32_t> leaving_;  // targets of states on tracks where `rest` may begin
 };
 
 }  // namespace schemagen

@@ -1,4 +1,4 @@
-// How long the words of a language are, and what is missing to one.
+// The lengths of the words of a language, and the shortest way to finish one.
 #include <algorithm>
 
 #include "regex/kernel.hpp"
@@ -117,7 +117,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
         case Kind::kEpsilon: return {0, 0, 0, true};
         case Kind::kBytes:
         case Kind::kChars: return {1, 1, 1, node.kind == Kind::kChars};
-        case Kind::kSubstring:  // a word may end behind every character
+        case Kind::kSubstring:  // a word may end after every character
             return {node.nullable ? 0u : 1u, 1, table_of(node).longest(node.b), true};
         case Kind::kNumber: {
             const uint32_t longest = numbers_.longest(numbers_[node.a]);
@@ -152,7 +152,7 @@ Kernel::Finish Kernel::finish_concat(NodeId id) {
                std::max(out.most, clamp(uint64_t{head.most} + out.shortest)),
                clamp(uint64_t{head.longest} + out.longest), head.exact && out.exact};
         if (k % kMilestone == 0)
-            finish_[chain[k]] = out;  // whoever reads the chain asks at each step: not from end to end
+            finish_[chain[k]] = out;  // a reader of the chain asks at each step: not from end to end
     }
     return out;
 }
@@ -175,9 +175,9 @@ Kernel::Finish Kernel::finish_alternation(const Node& node) {
     return out;
 }
 
-// Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is what can
-// be asked for in addition: a prefix goes on to so many, and from there to a word of the one. Where the shortest word
-// of the one has as many as are asked for, it is that of both.
+// Of several languages the shortest one bounds every word. One language alone can be combined with `at_least` of any
+// characters: a prefix goes on to that length, and from there to a word of the one. If the shortest word of the one is
+// at least that long, it is the shortest of both.
 Kernel::Finish Kernel::finish_conjunction(const Node& node) {
     size_t others = 0;
     uint64_t at_least = 0;

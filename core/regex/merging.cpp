@@ -1,4 +1,4 @@
-// Parts of an alternative or a conjunction that are one: fewer derivatives are told apart.
+// Parts of an alternative or a conjunction that can be merged into one, so that there are fewer different derivatives.
 #include "regex/merging.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void Nodes::Merger::merge_heads(std::vector<NodeId>& parts) {
     while (merge_two(parts)) {}
 }
 
-// The first two alternatives that merge; false: there are none.
+// Merges the first two alternatives that can be. Returns false if there are none.
 bool Nodes::Merger::merge_two(std::vector<NodeId>& parts) {
     auto split = [this](NodeId part) {
         const Node& node = owner_.nodes_[part];

@@ -16,7 +16,7 @@ void make_set(std::vector<NodeId>& nodes) {
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
-// The bytes that are told from the one before them.
+// The bytes that differ from the one before them.
 template <class Differs>
 ByteCuts cuts_where(unsigned first, unsigned last, const Differs& differs) {
     ByteCuts out{};
@@ -293,7 +293,7 @@ size_t Nodes::substring_bytes() const {
     return bytes;
 }
 
-// Whether the node begins with characters, none of which goes on like this: so it is with most of many words.
+// Whether the node begins with characters none of which goes on like this, as in most unions of many words.
 bool Nodes::is_other_character(NodeId id, uint8_t byte) {
     const NodeId head = nodes_[id].kind == Kind::kConcat ? nodes_[id].a : id;
     return nodes_[head].kind == Kind::kChars && chars_row(head)[byte] == kEmpty;

@@ -43,7 +43,7 @@ enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kSubstring, kConcat, kRepeat, kOr, kAnd, kNot };
 
 // How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail`
-// and `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
+// and `Hex` hold them relative to the bytes read, so that equal remainders are equal nodes.
 enum class Phase : uint8_t {
     kStartUtf8,
     kStartJson,
@@ -60,13 +60,14 @@ enum class Phase : uint8_t {
     kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
 };
 
-// What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
+// The rest of the allowance of a grammar. `max_nodes` bounds derivatives, `max_states` the automaton states made of
+// them.
 struct Budget {
     static constexpr uint64_t kNodesPerState = 8;
     uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;
     double max_seconds = 1e9;  // for one call (work.hpp)
     uint64_t nodes = 0, states = 0;
-    bool alone = false;  // what is added is for one text that found the grammar new
+    bool alone = false;  // the additions are for one text that found the grammar new
 
     void add_node() {
         if (++nodes > max_nodes) throw exceeded(nodes, max_nodes, true);
@@ -92,14 +93,14 @@ inline std::array<uint64_t, 4> one_byte(uint8_t byte) {
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
 using CharsRow = std::array<NodeId, 256>;
 
-// What is seen to before a node is made: who pays for it, and that nobody reads meanwhile.
+// Control over the making of nodes: who pays for them, and that no thread reads meanwhile.
 class WriteControl {
 public:
-    // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
+    // Charge new nodes to `budget` from now on (nullptr: to none); returns the one charged before.
     Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
     Budget* budget() const { return budget_; }
-    // Called before anything is made or remembered. While readers have the kernel (shared_automata.hpp),
-    // its owner has to see to it that nobody else reads on.
+    // Called before anything is made or remembered. While readers have the kernel (shared_automata.hpp), its owner has
+    // to make sure that no other thread reads on.
     void before_write() const {
         if (has_readers.load(std::memory_order_relaxed)) upgrade_lock();
     }
@@ -123,8 +124,8 @@ public:
     NodeId byte_set(const std::array<uint64_t, 4>& set);
     NodeId number(const NumberRule& rule);
     NodeId substring(std::shared_ptr<const SubstringTable> table);  // any but the empty one
-    // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by
-    // value, and what is made of them by | and &. Other texts stay.
+    // The texts of a language of numbers that have no exponent, as far as that is clear without a search: numbers by
+    // value, and languages made of them by | and &. Other texts stay.
     NodeId without_idle_exponents(NodeId node);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);

@@ -28,7 +28,7 @@ uint32_t digit_of(const NumberEnd& end, size_t index) {
     return index < end.digits.size() ? static_cast<uint8_t>(end.digits[index]) : 0;
 }
 
-// What is left of a divisor when the values are multiples of 10^shift.
+// The rest of a divisor when the values are multiples of 10^shift.
 uint64_t reduced(uint64_t divisor, uint64_t shift) {
     for (; shift && divisor % 2 == 0; --shift) divisor /= 2;
     for (; shift && divisor % 5 == 0; --shift) divisor /= 5;
@@ -148,7 +148,7 @@ std::optional<NumberState> Numbers::point(NumberState s) const {
     return s;
 }
 
-// What the mantissa was no longer matters behind it, nor to which rule it belonged.
+// In the exponent, neither the mantissa matters nor the rule it belonged to.
 std::optional<NumberState> Numbers::begin_exponent(const NumberState& s) const {
     using enum NumberPhase;
     const bool mantissa = s.phase == kZero || s.phase == kInteger || s.phase == kFraction;
@@ -192,7 +192,7 @@ std::optional<NumberState> Numbers::digit(NumberState s, uint32_t d) const {
     }
 }
 
-// The next digit behind the first one other than 0, or that itself.
+// The next digit after the first one other than 0, or that itself.
 void Numbers::append(NumberState& s, uint32_t d) const {
     const NumberRule& rule = rules_[s.rule];
     const NumberSide& ends = side(s);
@@ -210,7 +210,7 @@ void Numbers::append(NumberState& s, uint32_t d) const {
 }
 
 bool Numbers::differs(const NumberState& s, uint8_t byte) const {
-    static constexpr std::string_view kForms = "+,-./0:EFef";  // with the bytes behind them
+    static constexpr std::string_view kForms = "+,-./0:EFef";  // with the bytes after them
     if (kForms.find(static_cast<char>(byte)) != std::string_view::npos) return true;
     if (byte < '0' || byte > '9') return false;
     if (s.phase >= NumberPhase::kExponent) return true;
@@ -288,7 +288,7 @@ bool Numbers::live(const NumberState& s) const {
     return false;
 }
 
-// `live` behind a digit other than 0.
+// `live` after a digit other than 0.
 bool Numbers::completes(const NumberState& s) const {
     using enum NumberPhase;
     const NumberRule& rule = rules_[s.rule];
@@ -319,8 +319,8 @@ bool Numbers::completes(const NumberState& s) const {
     return false;
 }
 
-// What divisibility asks of `more` further digits, the last one worth 10^last: that they and `rest` together are a
-// multiple of `modulus`. Those that have to be zeros are taken off `more`. false: no digits do.
+// The condition of divisibility on `more` further digits, the last one worth 10^last: that they and `rest` together are
+// a multiple of `modulus`. Those that have to be zeros are taken off `more`. Returns false if no digits do.
 bool Numbers::divides(const NumberState& s, int32_t last, uint32_t& more, uint64_t& modulus, uint64_t& rest) const {
     const NumberRule& rule = rules_[s.rule];
     modulus = rule.divisor;
@@ -403,7 +403,7 @@ uint32_t Numbers::longest(const NumberState& s) const {
 }
 
 // The same if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is
-// tried, behind it every number of bytes.
+// tried, after it every number of bytes.
 uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) const {
     constexpr uint32_t kMostWork = 20'000;
     if (accepts(s)) return 0;
@@ -423,7 +423,7 @@ uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) 
     return best;
 }
 
-// Whether a text ends so many bytes behind a digit other than 0: digits, perhaps a point and digits, perhaps an
+// Whether a text ends `bytes` bytes after a digit other than 0: digits, perhaps a point and digits, perhaps an
 // exponent.
 bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) const {
     using enum NumberPhase;
@@ -434,7 +434,7 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
                    most_behind = rule.fraction_digits - s.fraction;
     const uint32_t point = in_integer ? 1 : 0;
     const int32_t first = s.digits - 1 - s.fraction;
-    // The mantissa grows by `integer` digits, and by `behind` digits behind the point, `used` bytes in all.
+    // The mantissa grows by `integer` digits, and by `behind` digits after the point, `used` bytes in all.
     auto ends = [&](uint32_t integer, uint32_t behind, uint32_t used) {
         ++work;
         const auto top = first + static_cast<int32_t>(integer);
@@ -455,7 +455,7 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
     return false;
 }
 
-// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of so many bytes make a value
+// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of `bytes` bytes make a value
 // inside.
 bool Numbers::ends_with_exponent(const NumberState& s, uint32_t more, int32_t first, uint32_t bytes) const {
     const NumberSide& ends = side(s);

@@ -1,6 +1,6 @@
 // JSON texts of numbers by value: between two ends, divisible, and in the forms and lengths that are allowed.
 //
-// Idea: a text is a mantissa and a power of ten. Where the first digit other than 0 stands and how the digits compare
+// Idea: a text is a mantissa and a power of ten. The place of the first digit other than 0 and how the digits compare
 // with those of an end says which exponents put the value inside: an interval, for the larger the exponent the larger
 // the value. Divisibility fits in: let the divisor be n * 10^x, n no multiple of 10, and let m * 10^q be the mantissa,
 // m no multiple of 10. Then m * 10^(q + e) is divisible if and only if q + e >= x and n divides m * 10^(q + e - x); as
@@ -24,7 +24,7 @@ namespace schemagen {
 
 // d.ddd * 10^exponent, of a magnitude above 0.
 struct NumberEnd {
-    std::string digits;  // of values 0 to 9; empty: there is no such end
+    std::string digits;  // of values 0 to 9; empty if there is no such end
     int32_t exponent = 0;
     bool open = false;  // the end itself is outside
     bool there() const { return !digits.empty(); }
@@ -68,11 +68,11 @@ enum class NumberPhase : uint8_t {
 struct NumberState {
     uint32_t rule = 0;
     NumberPhase phase = NumberPhase::kStart;
-    bool negative = false;     // the value; behind an exponent: the exponent
-    int8_t low = 0, high = 0;  // how the digits so far compare with those of the ends; 0: they are equal
-    uint16_t digits = 0;       // from the first one other than 0; in an exponent: all of them
-    uint16_t fraction = 0;     // digits behind the point
-    uint16_t zeros = 0;        // at the end of `digits`, if they matter
+    bool negative = false;                      // the value; after the `e`: the exponent
+    int8_t low = 0, high = 0;                   // how the digits so far compare with those of the ends; 0 if equal
+    uint16_t digits = 0;                        // from the first one other than 0; in an exponent: all of them
+    uint16_t fraction = 0;                      // digits after the point
+    uint16_t zeros = 0;                         // at the end of `digits`, if they matter
     int16_t least = 0, most = 0, exponent = 0;  // the exponents that are allowed, and the one that is being read
     uint64_t rest = 0;                          // the digits without `zeros`, modulo the divisor
     bool operator==(const NumberState&) const = default;
@@ -81,12 +81,12 @@ struct NumberState {
 class Numbers {
 public:
     static constexpr uint32_t kNone = UINT32_MAX;
-    // Exponents have at most so many digits, zeros at the front included, and at most this value.
+    // Exponents have at most this many digits, leading zeros included, and at most this value.
     static constexpr uint32_t kMostExponentDigits = 20, kMaxExponent = 1999;
 
     uint32_t rule(NumberRule rule);  // its number
     const NumberState& operator[](uint32_t state) const { return states_[state]; }
-    // What a byte leads to; nothing if no text goes on so.
+    // The state after a byte. Empty if no text goes on so.
     std::optional<NumberState> step(const NumberState& state, uint8_t byte) const;
     bool accepts(const NumberState& state) const;
     // Whether some text goes on from here, this one included.
@@ -102,7 +102,7 @@ public:
     // The same state, without exponents if every value inside is usually written without one: neither below 10^-4 nor
     // from 10^16 on, where json.dumps begins to write them. Then the values inside have few texts.
     NumberState without_idle_exponents(uint32_t state);
-    uint32_t find(const NumberState& state) const;  // kNone: not interned
+    uint32_t find(const NumberState& state) const;  // kNone if not interned
     uint32_t intern(const NumberState& state);
 
 private:

@@ -19,12 +19,12 @@ bool contains(const Ranges& ranges, uint32_t value);
 Ranges unite(const Ranges& left, const Ranges& right);
 Ranges intersect(const Ranges& left, const Ranges& right);
 
-// Sets, each once. What is read from it stays where it is.
+// Sets, each once. References to them stay valid.
 class RangesTable {
 public:
     const Ranges& operator[](RangesId id) const { return sets_[id]; }
-    RangesId find(const Ranges& ranges) const;  // HashIndex::kNone: not there
-    RangesId add(Ranges ranges);                // not there yet
+    RangesId find(const Ranges& ranges) const;  // HashIndex::kNone if absent
+    RangesId add(Ranges ranges);                // absent so far
     size_t memory_bytes() const;                // about
 
 private:

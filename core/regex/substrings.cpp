@@ -34,7 +34,7 @@ public:
         std::copy_n(targets_.begin() + from.first, from.count, targets_.begin() + copy.first);
         places_.push_back(copy);
     }
-    // Where an edge leads, to be read or changed; null: there is none.
+    // The target of an edge, to be read or changed. Null if there is none.
     State* find(State state, uint8_t byte) {
         const Place& place = places_[state];
         const uint8_t* begin = bytes_.data() + place.first;

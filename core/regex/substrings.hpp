@@ -5,18 +5,18 @@
 // edges to it from the states of its suffixes that were never followed by the byte, and where such a state was, but
 // also stands for longer substrings, a copy of its target for the shorter ones.
 //
-// The text is UTF-8, and a substring is one of whole characters. It begins with one: no edge of the start reads a byte
-// that goes on with a character. So the substring tells where its characters end, and all places where those of one
-// state end are alike: one of them, which is kept, says whether a character ends there.
+// The text is UTF-8, and substrings are made of whole characters: no edge of the start reads a continuation byte. So
+// the substring determines where its characters end, and all places where the substrings of one state end are alike:
+// one of them, which is kept, says whether a character ends there.
 //
-// What is known of a state lies side by side, and the state is the place where: a walk to a new one is one look into
+// The fields of a state lie side by side, and the state is their address: a walk to a new one is one look into
 // memory that is far away. Most states are not there at all: substrings that end at one place alone go on as the text
 // does, so their state is that place. (Of a link tree they are the leaves: n of 1.4 n states in a text of n bytes of
 // English. A compact automaton, Blumer et al. 1987, leaves out other states with one edge, too.)
 //
 // Invariants: state 0 is the start, where nothing was read; no edge leads to it. From every state a substring can be
 // finished. States below `words_.size()` are in `words_`; state `words_.size() + k` is that of the substrings that end
-// behind k bytes of the text and nowhere else. Nothing changes once it is made, so any number of threads may read it.
+// after k bytes of the text and nowhere else. States never change once made, so any number of threads may read them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ public:
     // Of a text in UTF-8. Takes about 0.4 us a byte, and polls. Throws LimitExceeded for more than kMostBytes.
     static std::shared_ptr<const SubstringTable> of(std::string_view text);
 
-    // The state behind a byte; kStart: no substring goes on like that.
+    // The state after a byte. kStart if no substring goes on like that.
     State next(State state, uint8_t byte) const {
         if (is_single(state))
             return state + 1 < end() && static_cast<uint8_t>(text_[end_of(state)]) == byte ? state + 1 : kStart;
@@ -49,9 +49,9 @@ public:
         const void* found = std::memchr(edges.bytes, byte, edges.count);
         return found ? edges.targets[static_cast<const uint8_t*>(found) - edges.bytes] : kStart;
     }
-    // Whether the substrings of a state end at one place: the text behind it is all that may follow.
+    // Whether the substrings of a state end at one place: only the text after it may follow.
     bool is_single(State state) const { return state >= words_.size(); }
-    // Behind the first place where the substrings of a state end.
+    // The text after the first place where the substrings of a state end.
     std::string_view rest_of(State state) const { return std::string_view(text_).substr(end_of(state)); }
     // Of a state that is not single; sorted by their bytes.
     struct Edges {

@@ -4,7 +4,7 @@
 
 namespace schemagen {
 
-// As it was, or new: what may fail comes first. Nobody else knows the new automata yet.
+// Either unchanged or new: everything that may fail comes first. The new automata have no other users yet.
 void Constraint::renew() {
     std::shared_ptr<SharedAutomata> shared = SharedAutomata::apart();
     std::shared_ptr<Automaton> automaton;
@@ -32,7 +32,7 @@ std::shared_ptr<Automaton> Constraint::give_automaton(const std::shared_ptr<Shar
     return engine_->automaton;
 }
 
-// False: it is at work, and sees by itself that it has to move.
+// Returns false if it is busy: it then finds out by itself that it has to move.
 bool Constraint::move_out() {
     if (!mutex.try_lock()) return false;
     const std::unique_lock lock(mutex, std::adopt_lock);
@@ -47,7 +47,7 @@ uint64_t Constraint::begin_anew() {
     return epoch_;
 }
 
-// Of a constraint that is at work the bytes of last time: whoever asks shall not wait.
+// While a constraint is busy, the figure of the last call, so that the caller does not wait.
 uint64_t Constraint::memory_bytes() {
     if (mutex.try_lock_shared()) {
         const std::shared_lock lock(mutex, std::adopt_lock);

@@ -1,12 +1,12 @@
 // A compiled constraint over a vocabulary, shared by all texts that follow it, and how it is renewed.
 //
-// The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of
+// The automaton is extended while it is walked, within the limits of its grammar, and states made for one text are of
 // little use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to
 // its limits is renewed: its program (values, disjuncts, the languages they name) is copied into automata of its own,
 // and everything made on the way is dropped, masks and shortest completions included. That begins a new epoch.
-// Configurations of an earlier epoch mean nothing any more, so whoever follows a text reads it again first (`sync`).
-// The task that came to the limit is then done once more while nobody else is at work: what it needs now, its text
-// needs alone, and if that is too much it is an error.
+// Configurations of an earlier epoch are invalid; a matcher replays its text (`sync`) before going on. The task that
+// came to the limit is then repeated with the constraint to itself: its text alone needs everything that it makes now,
+// and if that is too much it is an error.
 //
 // A constraint is renewed, too, when its automata are to be given back (shared_automata.hpp).
 #pragma once
@@ -30,7 +30,7 @@ struct Constraint final : ForkSafe, Tenant {
           budget(budget_),
           engine_(std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables)) {}
 
-    // For those who hold the mutex.
+    // For callers that hold the mutex.
     SharedAutomata& shared() { return *engine_->shared; }
     Automaton& automaton() { return *engine_->automaton; }
     MaskEngine& masks() { return *engine_->masks; }
@@ -38,13 +38,13 @@ struct Constraint final : ForkSafe, Tenant {
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
     bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
-    // Its automaton, for another constraint over the same shared automata; null: it lives in others. This constraint
-    // cannot be used any more.
+    // Its automaton, for another constraint over the same shared automata, or null if it lives in others. This
+    // constraint cannot be used any more.
     std::shared_ptr<Automaton> give_automaton(const std::shared_ptr<SharedAutomata>& to);
     uint64_t begin_anew();  // a new epoch, for tests; returns its number
 
-    // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this
-    // epoch. With `reads` it begins beside others who read the automata; it is begun anew where that is not enough.
+    // Do a task that may have to make something new, beginning with `sync`, which brings the caller into this epoch.
+    // With `reads` it begins beside other readers of the automata, and is repeated if that is not enough.
     template <class Sync, class Task>
     auto work(bool reads, const Sync& sync, const Task& task);
 
@@ -58,7 +58,7 @@ private:
         if (MaskFactory* factory = automaton.facets().masks) return factory->make_masks(tables);
         return std::make_unique<Masks>(automaton, tables, strings);
     }
-    // What is made anew in each epoch.
+    // The parts made anew in each epoch.
     struct Engine {
         Engine(std::shared_ptr<SharedAutomata> shared_, std::shared_ptr<Automaton> automaton_,
                const VocabularyTables& tables)

@@ -27,8 +27,8 @@ using Brain = Format<uint16_t, 7>;
 using Single = Format<uint32_t, 23>;
 using Double = Format<uint64_t, 52>;
 
-// Logits of which a loop without branches takes care at a time: as many as bits fit into an element, so that each bit
-// can be tested in the lane of its logit.
+// The logits of one round of a branchless loop: as many as an element has bits, so that each bit can be tested in the
+// lane of its logit.
 template <class Bits>
 constexpr size_t kLanes = std::min<size_t>(sizeof(Bits) * 8, 32);
 
@@ -39,7 +39,7 @@ constexpr auto kBitOfLane = [] {
     return bits;
 }();
 
-// What was seen among the allowed logits. The sign bit of `exponent + least` is set for NaN and the infinities alone.
+// Flags of the allowed logits. The sign bit of `exponent + least` is set for NaN and the infinities alone.
 template <class Bits>
 struct Seen {
     Bits any = 0, all = std::numeric_limits<Bits>::max();
@@ -77,7 +77,7 @@ void select_lanes(const typename F::Bits* scores, typename F::Bits* out, typenam
     seen.all = all;
 }
 
-// What is wrong in a row is rare: a second pass, over what was written. Returns whether an allowed logit is above -inf.
+// Faults in a row are rare: a second pass, over the output. Returns whether an allowed logit is above -inf.
 template <class F>
 bool repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
     bool finite = false;
@@ -138,7 +138,7 @@ void mask_words(const typename F::Bits* scores, typename F::Bits* out, const uin
     }
 }
 
-// In blocks that stay in the nearest cache: what is looked through for NaN and inf there is masked next.
+// In blocks that stay in the nearest cache: a block is searched for NaN and inf, then masked.
 template <class F>
 bool mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, const MaskRows& masks,
               size_t width, bool repair) {
@@ -182,7 +182,7 @@ bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat for
 
 double sum_allowed(const float* values, const uint32_t* words, size_t covered) {
     constexpr size_t kSums = 8;            // independent ones, which a vector adds to at once
-    constexpr size_t kWordsAtOnce = 1024;  // so many words before small numbers meet a large sum
+    constexpr size_t kWordsAtOnce = 1024;  // words summed before the result is added to a large sum
     double total = 0;
     size_t at = 0;
     while (at + 32 <= covered) {

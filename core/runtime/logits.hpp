@@ -29,11 +29,11 @@ struct MaskRows {
 
 // Writes row `row` of the scores to `out`, with -inf where its bit is 0. With `repair` the row has a finite maximum
 // then, if it has a bit: NaN counts as -inf, inf as the largest finite number, and where nothing finite is left, all
-// allowed are 0. Returns whether no token can be chosen from such a row: a covered logit is NaN or (but for the `ends`)
-// inf, or no allowed one is above -inf. Without `repair` nobody looks.
+// allowed are 0. Returns whether no token can be chosen from such a row: a covered logit is NaN or (except in the
+// `ends`) inf, or no allowed one is above -inf. Without `repair` the row is not checked.
 bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair);
 
-// The sum of the values whose bit is 1; of float32 because that is what a softmax gives.
+// The sum of the values whose bit is 1; of float32, the type of a softmax.
 double sum_allowed(const float* values, const uint32_t* words, size_t covered);
 
 // Copies a row that is not masked; nothing to do in place.

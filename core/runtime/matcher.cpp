@@ -200,7 +200,7 @@ bool Matcher::accept_token(uint32_t id) {
     });
 }
 
-// A mark is no text: the token itself has to be accepted.
+// A mark is not text: the token itself has to be accepted.
 bool Matcher::accept_bytes(std::string_view bytes) {
     const bool marked = tables().has_marks() && std::any_of(bytes.begin(), bytes.end(), [](char byte) {
                             return is_mark(static_cast<uint8_t>(byte));

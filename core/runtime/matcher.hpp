@@ -43,8 +43,7 @@ public:
     std::string forced_bytes(size_t most);
     // Tokens that spell the forced bytes, the longest first; all of them can be accepted.
     std::vector<uint32_t> forced_run(size_t most);
-    // A number for the place that the text has come to: the same for texts that go on alike. 0 where that depends on
-    // the text.
+    // A number for the current place: the same for texts with the same continuations. 0 if that depends on the text.
     uint64_t place();
     bool accept_token(uint32_t id);
     bool accept_bytes(std::string_view bytes);
@@ -58,8 +57,8 @@ public:
     std::pair<size_t, std::string> probe(std::string_view bytes);
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
-    // For those who hold the mutex of the constraint: the text, and its configuration in an epoch; nullptr: it is of
-    // another one.
+    // For callers that hold the mutex of the constraint: the text, and its configuration in an epoch, or nullptr if it
+    // is of another one.
     const std::string& text() const { return text_; }
     const Configuration* config_in(uint64_t epoch) const { return epoch == epoch_ ? &config() : nullptr; }
 

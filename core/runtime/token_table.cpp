@@ -142,7 +142,7 @@ uint32_t TokenTable::intern_mask(std::vector<uint32_t> words) {
     return static_cast<uint32_t>(masks_.size() - 1);
 }
 
-// What a limit stops leaves no trace: the states that were met on the way have no configuration yet, and go (`whole_`).
+// A row stopped by a limit leaves no trace: the new states on the way have no configuration yet, and go (`whole_`).
 void TokenTable::fill_row(uint32_t id) {
     at_work([&] {
         const Arena::Mark mark = arena_.mark();
@@ -166,7 +166,7 @@ void TokenTable::read_row(uint32_t id) {
     std::vector<Found> found;
     const std::vector<std::pair<uint32_t, uint32_t>> targets = follow_tokens(config, found);
     arena_.release(mark);
-    // The walk has given its frames back: what is kept is read once more.
+    // The walk has given its frames back: the states to keep are read once more.
     for (auto [state, token] : found) {
         Configuration next = config;
         for (char byte : constraint_->tables->token(token)) automaton.step(next, static_cast<uint8_t>(byte), arena_);
@@ -207,7 +207,7 @@ std::vector<std::pair<uint32_t, uint32_t>> TokenTable::follow_tokens(const Confi
     return targets;
 }
 
-// The class of each group of tokens: the one they are in, if they are all of it, or else a new one.
+// The class of each group of tokens: their common class, if the group is all of it, or else a new one.
 std::vector<uint32_t> TokenTable::classes_of_groups(const std::vector<std::pair<uint32_t, uint32_t>>& ways,
                                                     const std::vector<uint32_t>& sizes) {
     std::vector<uint32_t> classes;

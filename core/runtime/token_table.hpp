@@ -40,7 +40,7 @@ public:
     size_t expand(size_t most);
     void expand_state(uint32_t state);
     bool is_closed() const { return pending_ == states_.size(); }
-    bool leads_out() const { return leads_out_; }  // whether a row that was worked out leads to kHost
+    bool leads_out() const { return leads_out_; }  // whether a computed row leads to kHost
     size_t size() const { return states_.size(); }
     size_t class_count() const { return origin_.size(); }
     bool is_ready(uint32_t state) const { return state >= kFirst && states_[state].ready; }
@@ -55,8 +55,7 @@ public:
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
-    mutable std::timed_mutex
-        mutex;  // held by whoever calls any of these from several threads; taken before the constraint
+    mutable std::timed_mutex mutex;  // held by callers with several threads; taken before the constraint
 
 private:
     void after_fork() override { new (&mutex) std::timed_mutex; }
@@ -65,7 +64,7 @@ private:
         std::vector<uint32_t> row;  // [class], as many as there were
         uint32_t mask = 0, needed = 0;
         bool ready = false;
-        uint32_t parent = kHost, token = 0;  // how it was found; kHost: by a text of `texts_`
+        uint32_t parent = kHost, token = 0;  // how it was found; kHost if by a text of `texts_`
     };
     struct Found {
         uint32_t state, token;
@@ -88,7 +87,7 @@ private:
     Arena arena_;         // frames of the states
     uint64_t epoch_ = 0;  // of the constraint, that the configurations of the states belong to
     std::deque<State> states_;
-    size_t whole_ = kFirst;  // states that are more than a number; what a limit stops leaves others behind
+    size_t whole_ = kFirst;  // states that are more than a number; a limit may leave others unfinished
     std::unordered_map<uint32_t, std::string> texts_;  // that lead to the states which no row leads to
     std::vector<uint64_t> scratch_;
     KeyTable keys_;  // of the states from kFirst on

@@ -1,5 +1,5 @@
-// A machine that is no JSON and no regular expression: one pair of balanced brackets, `(` `)` and `[` `]`, and nothing
-// behind it. It implements `Automaton` and no facet; what it gets for that is in test_automata.cpp.
+// A machine that is neither JSON nor a regular expression: one pair of balanced brackets, `(` `)` and `[` `]`, and
+// nothing after it. It implements `Automaton` and no facet; test_automata.cpp shows the features it gets for that.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// What any machine gets: masks, forced bytes, budgets, token tables; all compared with trying every token.
+// The features of any machine: masks, forced bytes, budgets, token tables; all compared with trying every token.
 #include <random>
 
 #include "masks/flat_view.hpp"
@@ -38,7 +38,7 @@ uint32_t mask_of(Matcher& matcher, uint32_t budget = UINT32_MAX) {
     return words;
 }
 
-// With a budget: whether so few tokens are enough behind it, as far as a text of single brackets tells.
+// With a budget: whether `budget` tokens are enough after it, as far as a text of single brackets tells.
 uint32_t brute_force(Matcher& matcher, uint32_t budget = UINT32_MAX) {
     uint32_t words = 0;
     for (uint32_t id = 0; id < kTokens.size(); ++id) {
@@ -110,7 +110,7 @@ TEST(what_follows_without_a_choice_is_forced) {
     Matcher matcher(brackets());
     CHECK(matcher.forced_bytes(10).empty());
     CHECK(matcher.accept_bytes(std::string(Brackets::kMostOpen, '[')));
-    CHECK(matcher.forced_bytes(100) == "]");  // behind it another one may be opened
+    CHECK(matcher.forced_bytes(100) == "]");  // after it another one may be opened
     CHECK(matcher.probe(")").second == "60 brackets are open");
 }
 

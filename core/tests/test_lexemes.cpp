@@ -1,4 +1,4 @@
-// What is known of lexemes without their states, compared with the states of the lexer.
+// Answers about lexemes without their states, compared with the states of the lexer.
 #include <set>
 
 #include "context_free/adjacency.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using When = Adjacency::When;
 
-// Names that are no keyword, keywords, numbers with and without a fraction, and space: the longest match of each.
+// Names that are not keywords, keywords, numbers with and without a fraction, and space: the longest match of each.
 struct Words {
     Kernel kernel;
     ContextFreeGrammar grammar;
@@ -73,7 +73,7 @@ When kept(Lexer& lexer, Promise promise, const ByteSet& first) {
     return out;
 }
 
-// When a lexeme can be left for what begins with some bytes: by each of its states, what can be reached from there.
+// When a text that begins with some bytes may follow a lexeme: by each of its states and those reachable from there.
 When followed(Lexer& lexer, const Lexer::Component& whole, const ByteSet& first) {
     const auto moves = moves_of(lexer, whole);
     When best = When::kNever;

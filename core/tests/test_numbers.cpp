@@ -1,4 +1,4 @@
-// Canonical numbers, and their texts as rules, against numbers that were worked out by hand.
+// Canonical numbers, and their texts as rules, against numbers computed by hand.
 #include <string>
 
 #include "json/number_values.hpp"

@@ -57,7 +57,7 @@ uint32_t read(LazyDfa& dfa, uint32_t state, std::string_view bytes) {
     return state;
 }
 
-// What a walk lists from a state, its branches followed byte by byte: [token]: how often.
+// The tokens that a walk lists from a state, its branches followed byte by byte: [token]: how often.
 std::vector<int> listed(LazyDfa& dfa, uint32_t state, const VocabularyTables& tables) {
     std::vector<int> times(tables.size());
     TokenList list;

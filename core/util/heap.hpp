@@ -1,5 +1,5 @@
-// What containers take of the heap: an allocator rounds up what is asked for, and keeps the size beside it. Many small
-// vectors take twice what is in them.
+// The heap memory of containers: an allocator rounds up every request, and keeps its size beside it. Many small vectors
+// take twice their contents.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -14,10 +14,10 @@ constexpr size_t heap_block(size_t bytes) {
     return taken < 32 ? 32 : taken;
 }
 
-// Of one entry of a map or set that has a node for each: it adds a link, and the bucket or two more links.
+// One entry of a map or set with a node for each entry: the node adds a link, and the bucket one or two more.
 constexpr size_t heap_node(size_t entry) { return heap_block(entry + 2 * sizeof(void*)) + sizeof(void*); }
 
-// Of a deque as long as it is empty: it begins with room for some items, and for the places of such rooms.
+// An empty deque: it begins with room for some items, and for the table of such rooms.
 constexpr size_t kEmptyDeque = heap_block(512) + heap_block(8 * sizeof(void*));
 
 template <class T>

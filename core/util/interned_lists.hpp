@@ -16,7 +16,7 @@ public:
     static constexpr uint32_t kNone = HashIndex::kNone;
 
     InternedLists() { intern({}); }
-    // kNone: it was not interned.
+    // kNone if it was not interned.
     uint32_t find(List list) const { return find(list, hash_words(list.data(), list.size())); }
     // What `operator[]` returned before holds no longer, unless the list was known.
     uint32_t intern(List list) {

@@ -1,4 +1,4 @@
-// What is thrown where a limit of the caller stops the work.
+// The exceptions for a limit of the caller that stops the work.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace schemagen {
 
-// A limit stopped the work. `knob` is the field of schemagen.Limits, or what the core itself cannot do.
+// A limit stopped the work. `knob` is the field of schemagen.Limits, or a description of a fixed limit of the core.
 struct LimitExceeded : std::runtime_error {
     template <class Reached, class Limit>
     LimitExceeded(std::string knob_, Reached reached_, Limit limit_, bool worn_ = false)
@@ -17,9 +17,9 @@ struct LimitExceeded : std::runtime_error {
           worn(worn_) {}
     std::string knob;
     double reached, limit;
-    bool worn;  // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked
+    bool worn;           // perhaps earlier texts used it up: a grammar that starts anew may succeed
     bool alone = false;  // one text asked for all of it
-    bool nodes = false;  // derivatives are counted, of which each state may have `Budget::kNodesPerState`
+    bool nodes = false;  // the limit is on derivatives, `Budget::kNodesPerState` for each state
 };
 
 }  // namespace schemagen

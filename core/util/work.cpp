@@ -30,7 +30,7 @@ std::atomic<unsigned long> main_thread{0};
 
 bool is_main() { return interpreter.thread() == main_thread.load(std::memory_order_relaxed); }
 
-// Threads at work in the core without the interpreter's lock, and forks that wait for them.
+// Threads that run in the core without the interpreter's lock, and forks that wait for them.
 struct Gate {
     std::atomic<int> running{0}, forks{0};
 

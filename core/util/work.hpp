@@ -5,12 +5,11 @@
 //   - past the time that the call may take (`Limits.max_seconds`) it throws LimitExceeded;
 //   - a call that has lasted for 2 ms gives up the interpreter's lock until it ends, so that other threads go on;
 //   - in the main thread such a call takes the lock for a moment every 50 ms, to see whether a signal came. Where its
-//   handler
-//     raises (Ctrl-C), the call ends with `Interrupted`, and Python has the error;
+//     handler raises (Ctrl-C), the call ends with `Interrupted`, and Python has the error;
 //   - while another thread forks the process, it waits: see below.
 //
-// poll throws, so it stands only where an exception leaves everything as it was, or as if what was asked for had never
-// been asked for: at the start of what makes something, and in loops of searches.
+// poll throws, so it is called only where an exception leaves everything as it was, or as if the request had never been
+// made: at the start of functions that make something, and in loops of searches.
 //
 // Locks. A thread that waits for a mutex of the core with the interpreter's lock in its hand would block the thread
 // that has the mutex and needs the interpreter's lock for a look. So a mutex that may be held across a poll is taken by
@@ -19,7 +18,7 @@
 //
 // Fork. os.fork is called with the interpreter's lock. Of the other threads those that hold no such lock alone are at
 // work in the core; they are counted (`gate`), and the fork waits until each of them has come to a look, or to its end.
-// So what they were changing is whole in the new process, where nobody holds the locks any more (`ForkSafe`).
+// So data that they were changing is consistent in the new process, where the locks have no holders (`ForkSafe`).
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -28,8 +27,7 @@
 
 namespace schemagen {
 
-// What is asked of the interpreter that calls the core (python/interpreter.cpp). Without one there is no lock and no
-// signal.
+// The interpreter that calls the core (python/interpreter.cpp). Without one there is no lock and no signal.
 struct Interpreter {
     void* (*give_up_lock)();         // returns what to take it back with, never nullptr
     void (*take_lock)(void* saved);  // does not return while the interpreter ends
@@ -49,7 +47,7 @@ struct Stopped {};
 
 class Work;
 
-// What a thread knows of the call it is making.
+// The data of a thread about its current call.
 struct Here {
     uint32_t countdown = 64;  // polls until the next look
     Work* innermost = nullptr;
@@ -72,8 +70,8 @@ class Work {
 public:
     static constexpr uint32_t kEvery = 64;
     static constexpr double kNoEnd = 1e18;
-    // What a long call does with the interpreter's lock: gives it up until it ends; gives way to other threads and
-    // takes it back before it goes on; keeps it (for calls that read objects which other threads could change).
+    // The interpreter's lock in a long call: released until the call ends; released and taken back now and then, to
+    // give way to other threads; or kept (for calls that read objects which other threads could change).
     enum class Manner : uint8_t { kRelease, kGiveWay, kKeep };
 
     // `since`: when the time began to count, as `now` tells; 0: with this call. A Work within another one has a time of
@@ -84,7 +82,7 @@ public:
     Work& operator=(const Work&) = delete;
 
     static void look();
-    // Give the interpreter's lock up now, for what is known to take long.
+    // Give the interpreter's lock up now, before work that is known to take long.
     static void release();
     static int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -101,8 +99,8 @@ public:
                 [](Mutex& m, auto time) { return m.try_lock_shared_for(time); });
     }
 
-    // Work on what is ours alone, without a look at any object of Python's: also a call that gives way is without the
-    // interpreter's lock meanwhile. For what is known to take long.
+    // Work on our own data alone, without access to Python objects: even a call that gives way is without the
+    // interpreter's lock meanwhile. For work that is known to take long.
     class Apart {
     public:
         Apart();
@@ -174,7 +172,7 @@ public:
     Helper& operator=(const Helper&) = delete;
 };
 
-// What has locks that a thread may hold which a forked process does not have.
+// An object with locks that a thread may hold which a forked process does not have.
 class ForkSafe {
 protected:
     ForkSafe();
@@ -184,7 +182,7 @@ protected:
 
 private:
     friend struct Forks;
-    virtual void after_fork() = 0;  // in the new process: nobody holds the locks, nobody is at work
+    virtual void after_fork() = 0;  // in the new process: no lock is held, no other thread runs
     ForkSafe *next_, *previous_;
 };
 

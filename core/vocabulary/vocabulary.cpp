@@ -120,7 +120,7 @@ void list_children(Trie& trie) {
     trie.first_child[size + 1] = static_cast<uint32_t>(trie.child.size());
 }
 
-// `text(id)` for ids in sorted order of their texts, none of which is empty.
+// `text(id)` for ids in sorted order of their texts, none of them empty.
 template <class Text>
 Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
     Trie trie;
@@ -157,7 +157,7 @@ Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
     return trie;
 }
 
-// What tokens are made of: down the trie for what leads to a node, and up again for what lies behind it.
+// The slices of tokens: down the trie for the bytes up to a node, and up again for the bytes after it.
 class SliceCutter {
 public:
     SliceCutter(const Trie& trie, size_t words)
@@ -180,7 +180,7 @@ private:
         Slice::Set own = kEvery;      // of the character that ends here
         Slice::Set through = kEvery;  // of all characters so far
     };
-    // What lies behind a node, the tokens that end there included; `whole`: and these end with a whole character.
+    // The rests of the tokens after a node, those that end there included; `whole`: and end with a whole character.
     struct Rest {
         Slice::Set any, whole;
     };

@@ -3,8 +3,8 @@
 // The trie is an array of nodes; `skip` is the index after the subtree, so a rejected byte jumps over everything below
 // it (the flat walk of a recursive descent). Tokens made only of plain string characters (no quote, no backslash, no
 // control character, whole code points) are all allowed inside a free JSON string as long as it has room: there is one
-// bitmask of them per maximal length. What follows a quote or a closing bracket inside a token (a tail) is one of a few
-// hundred texts; they have a trie of their own.
+// bitmask of them per maximal length. The text after a quote or a closing bracket inside a token (a tail) is one of a
+// few hundred texts; they have a trie of their own.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -47,8 +47,8 @@ struct Trie {
     static constexpr uint32_t kNone = UINT32_MAX;
 };
 
-// Depth-first over what is below a node of a trie, with a value for each node on the path. `visit(value, byte, node,
-// next)` reads a byte: it tells whether to go on below the node, and with what.
+// Depth-first below a node of a trie, with a value for each node on the path. `visit(value, byte, node, next)` reads a
+// byte: it tells whether to go on below the node, and with which value.
 template <class Value, class Visit>
 void descend(const Trie& trie, uint32_t top, const Value& start, const Visit& visit) {
     struct Level {
@@ -77,17 +77,17 @@ void descend(const Trie& trie, const Value& start, const Visit& visit) {
 
 inline bool begins_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
 
-// A set of characters that patterns like to take any of. The tokens made of them alone are allowed without a look
-// wherever an automaton reads so many of them, whichever they are; `through` and `below` tell a walk which subtrees it
-// may leave out.
+// A set of characters that patterns often allow. The tokens made of them alone are allowed without a look wherever an
+// automaton reads that many of them, whichever they are; `through` and `below` tell a walk which subtrees it may leave
+// out.
 struct Slice {
     using Set = uint16_t;  // bit k: slice k
     static constexpr size_t kCount = 13;
     static constexpr size_t kRanks = 17;
-    static constexpr uint8_t kMany = 255;                       // characters: so many or more
+    static constexpr uint8_t kMany = 255;                       // this number of characters or more
     using Spelling = std::vector<std::pair<uint8_t, uint8_t>>;  // ranges of the first byte, the second ...
     std::vector<std::pair<uint8_t, uint8_t>> ascii;             // ranges
-    bool beyond_ascii;  // and every character beyond ASCII that is no white space anywhere
+    bool beyond_ascii;  // and every character beyond ASCII that is not white space in any dialect
     static const std::vector<Spelling>& beyond_ascii_spelled();
     static Set within(size_t slice);  // the slices that are parts of it
     // Widest first.
@@ -97,9 +97,8 @@ struct Slice {
 // Of every node of a trie.
 struct SliceTree {
     std::vector<Slice::Set> through;  // the slices that every token which leads to the node or through it is made of
-    std::vector<Slice::Set>
-        below;                   // the same of the rest of these tokens behind the node, where a character ends there
-    std::vector<uint8_t> chars;  // most characters that a token has behind the node
+    std::vector<Slice::Set> below;  // the same of the rest of these tokens after the node, where a character ends there
+    std::vector<uint8_t> chars;     // most characters that a token has after the node
 };
 
 class VocabularyTables {
@@ -121,7 +120,7 @@ public:
     bool has_marks() const { return has_marks_; }
     bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
-    // Of the tokens that have a certain byte, behind which there are at least `behind` bytes more.
+    // Of the tokens that have a certain byte, those with at least `behind` more bytes after it.
     Trie tokens_with(const ByteSet& bytes, size_t behind) const;
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
@@ -132,28 +131,28 @@ public:
     uint32_t longest_token() const { return all_.max_depth; }
 
     const SliceTree& slices() const { return slices_; }
-    // Bitmask of the tokens made of at most `rank` characters of a slice; Slice::kRanks: of any number.
+    // Bitmask of the tokens made of at most `rank` characters of a slice; of any number with Slice::kRanks.
     const uint32_t* slice_up_to(size_t slice, size_t rank) const {
         return sliced_.data() + (slice * (Slice::kRanks + 1) + rank) * words();
     }
     // The most opening brackets of a token.
     uint32_t most_brackets() const { return most_brackets_; }
-    // The tokens with a quote that may end a string or key: what follows it is a tail.
+    // The tokens with a quote that may end a string or key: the text after it is a tail.
     const Trie& quoted() const { return quoted_; }
     // Those whose quote at that node of `quoted` ends it, with the tails.
     std::span<const Ending> endings(uint32_t node) const {
         return {endings_.data() + first_ending_[node], endings_.data() + first_ending_[node + 1]};
     }
 
-    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may
-    // follow a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
+    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only a text that
+    // may follow a value or key is a tail: kNoTail if the rest of `token` after `length` bytes is not.
     static constexpr uint32_t kNoTail = UINT32_MAX;
     const Trie& tails() const { return tails_; }
     size_t tail_count() const { return tail_texts_.size(); }
     uint32_t tail_of(uint32_t token_id, size_t length) const { return lookup(token(token_id).substr(length)); }
     uint32_t rest_of(uint32_t tail, size_t length) const { return lookup(tail_texts_[tail].substr(length)); }
     std::string_view tail_text(uint32_t tail) const { return tail_texts_[tail]; }
-    // Tokens and tails in which a whole key may stand: two quotes.
+    // Tokens and tails that may contain a whole key: two quotes.
     const std::vector<uint32_t>& tokens_with_key() const { return tokens_with_key_; }
     const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
     // Unique in the process.

@@ -1,6 +1,6 @@
 """Whether a text has two derivations, as far as a search through short ones can tell.
 
-A derivation is a tree of rules. The search counts, for each rule and each length, the trees of every sequence of so many
+A derivation is a tree of rules. The search counts, for each rule and each length, the trees of every sequence of that many
 terminals: shortest sequences first, until one has two trees or enough was done. Whether any grammar is ambiguous cannot be
 decided (Cantor 1962), so no pair found means no more than that.
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schemagen.context_free.items import Items, Readable, Symbol
     from schemagen.context_free.syntax import ContextFreeGrammar
 
-#: Terminals of the longest sequence that is looked at.
+#: Terminals of the longest sequence that is searched.
 MAX_TERMINALS = 12
 #: Sequences that are counted, of all rules together.
 MAX_WORK = 40_000
@@ -37,12 +37,12 @@ _Place: TypeAlias = "tuple[str, frozenset[int]]"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found.
+    """The result of a search.
 
     Attributes:
-        searched: All sequences of up to so many terminals were looked at.
-        sequence: One with two derivations; None: there is none among these.
-        cycle: A rule that derives itself alone; None: none was met.
+        searched: The number of terminals up to which all sequences were searched.
+        sequence: One with two derivations, or None if none of these has.
+        cycle: A rule that derives itself alone, or None if none was found.
     """
 
     searched: int
@@ -81,9 +81,9 @@ class _Counter:
 
     def of_rule(self, rule: str, length: int) -> dict[_Sequence, int]:
         """Return the sequences of a length that a rule derives, with how many trees each has."""
-        return self._behind((rule, frozenset((0,))), length) if rule in self._alive else {}
+        return self._after((rule, frozenset((0,))), length) if rule in self._alive else {}
 
-    def _behind(self, place: _Place, length: int) -> dict[_Sequence, int]:
+    def _after(self, place: _Place, length: int) -> dict[_Sequence, int]:
         """Return the sequences of a length from a place in a rule to its end."""
         key = place, length
         if key in self._known:
@@ -108,16 +108,16 @@ class _Counter:
                 moves.setdefault(symbol, set()).add(target)
         return moves
 
-    def _extend(self, found: dict[_Sequence, int], symbol: Symbol, behind: _Place, length: int) -> None:
+    def _extend(self, found: dict[_Sequence, int], symbol: Symbol, place: _Place, length: int) -> None:
         """Add the sequences that go on with a symbol; where a side has none, the other is not asked."""
         if not isinstance(symbol, Rule):
             if length:
-                for rest, count in self._behind(behind, length - 1).items():
+                for rest, count in self._after(place, length - 1).items():
                     self._add(found, (symbol, *rest), count)
             return
         shortest = 0 if symbol.name in self._empty else 1
         for own in range(shortest, length + 1 if symbol.name in self._alive else 0):
-            rests = self._behind(behind, length - own)
+            rests = self._after(place, length - own)
             firsts = self.of_rule(symbol.name, own) if rests else {}
             for first, trees in firsts.items():
                 for rest, count in rests.items():
@@ -134,7 +134,7 @@ def find_ambiguity(grammar: ContextFreeGrammar) -> Search:
     """Search for a sequence of terminals with two derivations from the start.
 
     Raises:
-        LimitError: A rule is too long to be looked at.
+        LimitError: A rule is too long to be searched.
 
     Cost: up to `MAX_WORK` sequences, about 0.1 s.
     """

@@ -2,15 +2,15 @@
 
 A lexer that knows what the parser expects runs these terminals side by side. A lazy one ends all of them at its first match;
 otherwise the longest match of any of them is taken, as each terminal that has it. So what a terminal may match depends on
-which others are expected beside it. The others that always are, wherever it stands, are found from the rules:
+which others are expected beside it. Those that are always beside it, in every place, are found from the rules:
 
-- beside an item stand those that the rules called there begin with, and what follows if they may be empty;
-- at the start of a rule, what stood beside in every case where it is called;
-- behind a symbol, where the same symbol leads from the items that stood beside; and behind a rule, what the rule could go on
-  with instead, or be followed by.
+- beside an item, those that the rules called there begin with, and those that follow if these rules may be empty;
+- at the start of a rule, those beside it in every place where it is called;
+- after a symbol, the items that the same symbol leads to from those beside it; and after a rule, those that the rule could
+  go on with instead, or be followed by.
 
-These are equations over sets of items, whose greatest solution holds for every text. Where what stands beside depends on
-the text before, only what always does competes: then more texts are accepted than by such a lexer, never fewer.
+These are equations over sets of items, whose greatest solution holds for every text. Where the items beside another depend
+on the text before, only those that are always there compete: then more texts are accepted than by such a lexer, never fewer.
 
 Source: of this project; the items are those of Earley 1970, the solution is that of Knaster and Tarski.
 """
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 #: Items of a grammar, squared.
 MAX_CELLS = 400_000_000
 
-#: Terminals that begin alike of which each is asked whether it can be longer.
+#: The most terminals with a common beginning that are each tested for longer texts.
 MAX_TESTED = 16
 
 _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
@@ -65,7 +65,7 @@ _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class Kind(HashedOnce):
-    """A terminal, wherever it stands.
+    """A terminal, in any place.
 
     Attributes:
         text: Its texts, but the empty one.
@@ -81,8 +81,9 @@ class Places:
     """The places of terminals in rules: each is a symbol of its own there.
 
     Attributes:
-        kinds: What may stand at each place, by the name of its symbol: one kind, or any of several, as in a list of keywords.
-        labels: What the kinds are called in messages.
+        kinds: The terminals that may be read at each place, by the name of its symbol: one kind, or several, as in a list
+            of keywords.
+        labels: The names of the kinds in messages.
         dispatched: Free text and the lazy terminals that interrupt it; see `resolved`.
     """
 
@@ -136,7 +137,7 @@ class _Solver:
         for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):
             for source in sources if moved is None else (*sources, moved[0]):
                 users[source].append(unknown)
-        # First those that follow from nothing; of the others there is nothing to say until something is known of a source.
+        # First the unknowns with a value of their own; the others follow when a source of theirs gets one.
         todo = deque(
             unknown
             for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True))
@@ -183,10 +184,10 @@ class _Solver:
 
 
 class _Expected:
-    """The items that stand beside each item.
+    """The items that are beside each item.
 
     Args:
-        start: The rule whose texts are meant.
+        start: The start rule.
         rules: The bodies.
         kinds: The numbers of the kinds of terminals, by place.
     """
@@ -203,7 +204,7 @@ class _Expected:
         if len(self._numbers) ** 2 > MAX_CELLS:
             raise LimitError(
                 f"a grammar of {len(self._numbers):,} items, limit {int(MAX_CELLS**0.5):,}",
-                why="which terminals compete is worked out for each of them",
+                why="the competing terminals are computed for each of them",
                 fix="use terminals for parts of the grammar that are regular",
             )
         self._everything = (1 << len(self._numbers)) - 1
@@ -224,7 +225,7 @@ class _Expected:
             self._rows[at] |= self._follow[name]
 
     def by_place(self) -> dict[str, int]:
-        """Return for each place the kinds that always stand beside the terminal there, itself included."""
+        """Return for each place the kinds that are always beside the terminal there, itself included."""
         beside = self._beside()
         kinds = [0] * len(self._numbers)
         for _, at, symbol, _ in self._edges:
@@ -240,11 +241,11 @@ class _Expected:
         return found
 
     def _keys(self, symbol: Expression) -> tuple[Hashable, ...]:
-        """Return what moves of all items are the same: those over places of one kind are."""
+        """Return the classes of items with equal moves: places of one kind have the same."""
         return self._kinds[symbol.name] if isinstance(symbol, Terminal) else (symbol,)
 
     def _moves(self) -> dict[Hashable, dict[int, int]]:
-        """Return for each kind and rule where it leads from an item: to those that stand beside what is behind it there."""
+        """Return for each kind and rule the items after it, by the item where it is read."""
         moves: dict[Hashable, dict[int, int]] = {}
         for _, at, symbol, to in self._edges:
             for key in self._keys(symbol):
@@ -253,9 +254,9 @@ class _Expected:
         return moves
 
     def _beside(self) -> list[int]:
-        """Return for each item the items that always stand beside it."""
+        """Return for each item the items that are always beside it."""
         moves = self._moves()
-        alike: dict[frozenset[tuple[int, int]], Hashable] = {}  # kinds that only stand together lead to the same items
+        alike: dict[frozenset[tuple[int, int]], Hashable] = {}  # kinds that only occur together lead to the same items
         leading = {key: alike.setdefault(frozenset(row.items()), key) for key, row in moves.items()}
         solver = _Solver(moves)
         beside = [solver.add(row) for row in self._rows]
@@ -268,31 +269,31 @@ class _Expected:
                 ends.setdefault(name, []).append(beside[at])
         for _, at, symbol, to in self._edges:
             keys = dict.fromkeys(leading[each] for each in self._keys(symbol))
-            behind = [solver.add(moved=(beside[at], key)) for key in keys]
-            solver.sources[beside[to]] += behind
+            moved = [solver.add(moved=(beside[at], key)) for key in keys]
+            solver.sources[beside[to]] += moved
             if isinstance(symbol, Rule):
-                solver.sources[behind[0]].extend(ends.get(symbol.name, ()))
+                solver.sources[moved[0]].extend(ends.get(symbol.name, ()))
                 solver.sources[beside[self._numbers[symbol.name, 0]]].append(beside[at])
                 if symbol.name in self._nullable:
                     solver.sources[beside[to]].append(beside[at])
         return solver.solved(self._everything)
 
     def _find_follow(self) -> dict[str, int]:
-        """Return for each rule the items that always stand where it ends, as it is within others."""
+        """Return for each rule the items that are always at its end, as it is within others."""
         solver = _Solver({})
         nothing = solver.add()
         follow = {name: solver.add() for name in self._items}
         solver.sources[follow[self._start]].append(nothing)
         for name, _, symbol, to in self._edges:
             if isinstance(symbol, Rule):
-                behind = solver.add(self._rows[to])
-                solver.sources[behind].append(follow[name] if to in self._accepting else nothing)
-                solver.sources[follow[symbol.name]].append(behind)
+                after = solver.add(self._rows[to])
+                solver.sources[after].append(follow[name] if to in self._accepting else nothing)
+                solver.sources[follow[symbol.name]].append(after)
         values = solver.solved(self._everything)
         return {name: values[unknown] for name, unknown in follow.items()}
 
     def _find_rows(self) -> list[int]:
-        """Return for each item those that stand beside it because of what it goes on with."""
+        """Return for each item those that are beside it because of its own continuation."""
         rows = [1 << at for at in range(len(self._numbers))]
         users: dict[int, list[int]] = {}
         for _, at, symbol, to in self._edges:
@@ -321,12 +322,12 @@ def _union(masks: Iterable[int]) -> int:
     return reduce(int.__or__, masks, 0)
 
 
-# --- what a terminal matches beside others ---------------------------------------------------------------------------
+# --- the matches of a terminal beside others --------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
 def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
-    """Whether some text of the one language is longer than one of the other that it begins with, in general."""
+    """Whether some text of one language begins with a text of the other and is longer, in general."""
     return _meet(ast.concat(text, _ANYTHING_MORE), longer)
 
 
@@ -343,7 +344,7 @@ def _first(regex: ast.Regex) -> ast.Ranges | None:
 
 
 class _Alike:
-    """Which kinds have texts that may begin alike: all with those of which that is not seen at once."""
+    """Which kinds have texts that may begin alike; a pair that is not decided at once counts as alike."""
 
     def __init__(self, kinds: list[Kind]) -> None:
         self._everything = (1 << len(kinds)) - 1
@@ -389,7 +390,7 @@ class _Alike:
 
 
 class _Matches:
-    """What the kinds match beside others.
+    """The matches of the kinds beside others.
 
     Args:
         kinds: The terminals.
@@ -411,7 +412,7 @@ class _Matches:
         self._rivals = [self._may_be_longer(number) for number in range(len(kinds))]
 
     def compete(self) -> bool:
-        """Whether some terminal matters to another, wherever they stand."""
+        """Whether some terminal matters to another, in any place."""
         return any(self._alike.to(number) & self._together & ~(1 << number) for number in _bits(self._together))
 
     def lexeme(self, number: int, mask: int) -> Lexeme:
@@ -421,7 +422,7 @@ class _Matches:
         if kind.lazy or not self._longest:
             return Lexeme(text)
         rivals = list(_bits(mask & self._rivals[number]))
-        if len(rivals) <= MAX_TESTED:  # one that never is longer makes no difference, but for the time that it takes
+        if len(rivals) <= MAX_TESTED:  # a kind that is never longer only costs time
             rivals = [each for each in rivals if self._goes_on_as(number, each)]
         return Lexeme(text, ast.union(*(self._before_first(each, mask) for each in rivals)))
 
@@ -430,7 +431,7 @@ class _Matches:
         return number, mask & (self._rivals[number] | self._lazy)
 
     def _may_be_longer(self, number: int) -> int:
-        """Return the kinds that may begin like one, but for words that are never longer."""
+        """Return the kinds that may begin like one, except words that are never longer."""
         return self._alike.to(number) & (self._patterns | self._alike.longer_words(number))
 
     def _goes_on_as(self, number: int, other: int) -> bool:
@@ -458,10 +459,10 @@ class _Matches:
 
 
 class _Symbols:
-    """What stands in rules for the kinds of terminals.
+    """The symbols of rules for the kinds of terminals.
 
     Attributes:
-        terminals: Those that are no texts alone.
+        terminals: Those that are not fixed texts.
     """
 
     def __init__(self, kinds: list[Kind], labels: Mapping[Kind, str], matches: _Matches) -> None:
@@ -472,7 +473,7 @@ class _Symbols:
         self._known: dict[tuple[int, int], Expression] = {}  # most places have the same rivals as others
 
     def of(self, number: int, beside: int) -> Expression:
-        """Return what stands for a kind beside others."""
+        """Return the expression for a kind beside others."""
         key = self._matches.key(number, beside | 1 << number)
         if key not in self._known:
             lexeme = self._matches.lexeme(*key)
@@ -498,14 +499,14 @@ class _Symbols:
 def resolved(
     start: str, rules: dict[str, Expression], places: Places, *, longest: bool
 ) -> tuple[dict[str, Expression], dict[str, tuple[Lexeme, ...]]]:
-    """Return rules whose terminals match what they do beside the others, and these terminals.
+    """Return rules whose terminals match as they do beside the others, and these terminals.
 
     Args:
-        start: The rule whose texts are meant.
+        start: The start rule.
         rules: Rules with a symbol of its own for each place of a terminal.
         places: These symbols.
         longest: Whether the longest match is taken, and a lazy terminal ends all those beside it; otherwise any match is, and a
-            lazy terminal ends itself alone, but for those that are `Places.dispatched`.
+            lazy terminal ends itself alone, except those that are `Places.dispatched`.
 
     Raises:
         LimitError: There are too many terminals and items.

@@ -106,7 +106,7 @@ def first_characters(regex: ast.Regex) -> ast.Ranges | None:
 
 
 def only_text(regex: ast.Regex) -> str | None:
-    """Return the text of an expression that has one only, as far as that is seen at once."""
+    """Return the text of an expression that has only one, if that is clear from its shape."""
     parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
     text = ""
     for part in parts:

@@ -4,13 +4,13 @@ The notation is lark's with more in it (`dialect_parser`): JSON Schemas, grammar
 terminals, rules that are read as one terminal, rules with a parameter.
 
 Terminals that the parser expects at once are run side by side, and the longest match of any of them is taken; a rule with
-``[lazy]``, ``stop=`` or ``suffix=`` is a terminal whose first match ends it, and whatever runs beside it (`competition`). What
-is ignored may stand behind every terminal. Where llguidance and xgrammar differ:
+``[lazy]``, ``stop=`` or ``suffix=`` is a terminal whose first match ends it, and whatever runs beside it (`competition`).
+Ignored texts are allowed after every terminal. Where llguidance and xgrammar differ:
 
 - The longest match is the longest in the text. llguidance goes on as long as any match might get longer, and gives up where it
   does not: ``/[0-9]+(\.[0-9]+)?/ "."`` does not match ``1.`` there. xgrammar takes any match (``lexer="any"``), and a
   lazy rule ends itself alone there; only in free text with tools (`_dispatched`) does it end others, too.
-- What is ignored may stand behind the last terminal, and before ``%json``, as in xgrammar.
+- Ignored texts are allowed after the last terminal, and before ``%json``, as in xgrammar.
 - The text of ``stop=`` is a part of the text. llguidance takes it away again where a rule follows that begins with it.
 """
 
@@ -73,7 +73,7 @@ Lexer = Literal["longest", "any"]
 #: Rules, one with a parameter counted for each of its values.
 MAX_RULES = 50_000
 
-#: Parts of a choice that is no rule of its own.
+#: Parts of a choice that does not become a rule of its own.
 MAX_ALTERNATIVES = 50
 
 
@@ -82,9 +82,9 @@ class _Scope:
 
     Attributes:
         grammar: Its definitions.
-        prefix: What its rules' names begin with, so that they are no others'.
+        prefix: The prefix of its rules' names, which makes them unique.
         terminals: The languages of its terminals.
-        ignored: What may stand between its terminals.
+        ignored: The ignored text between its terminals.
     """
 
     def __init__(
@@ -197,14 +197,13 @@ class _Rules:
         return self._expression(scope, definition.body, parameter)
 
     def _up_to_token(self, scope: _Scope, definition: Definition) -> Expression:
-        """Return a lazy rule of xgrammar that ends with a token: the first one ends it, as no text holds a token."""
+        """Return a lazy rule of xgrammar that ends with a token: the first one ends it, since no text holds a token."""
         assert isinstance(definition.body, Series)
         *before, token = definition.body.parts
         regex = scope.terminals.language(Series(tuple(before)))
         return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
 
     def _terminal_rule(self, scope: _Scope, definition: Definition) -> Expression:
-        """Return a rule that is read as one terminal."""
         regex, lazy = _terminal_of(scope, definition)
         return self._place(scope, regex, definition.name, lazy=lazy)
 
@@ -230,7 +229,7 @@ class _Rules:
             )
 
     def _expression(self, scope: _Scope, node: Node, parameter: int | None) -> Expression:
-        """Return what a node of a body stands for."""
+        """Return the expression for a node of a body."""
         if isinstance(node, Name) and not is_terminal_name(node.name):
             return self._call(scope, node, parameter)
         if isinstance(node, Series):
@@ -242,7 +241,7 @@ class _Rules:
         return self._leaf(scope, node)
 
     def _choice(self, scope: _Scope, node: Choice, parameter: int | None) -> Expression:
-        """Return a choice; behind terminals alone what is ignored stands once, which keeps long lists of keywords small."""
+        """Return a choice; after terminals alone the ignored text is written once, which keeps long lists of keywords small."""
         if not all(isinstance(part, Name | LiteralNode) and _is_regular(part) for part in node.parts):
             body = alternatives(*(self._expression(scope, part, parameter) for part in node.parts))
             return self._named(scope, body, len(body.parts) if isinstance(body, Alternatives) else 1)
@@ -269,7 +268,7 @@ class _Rules:
         return Rule(name)
 
     def _leaf(self, scope: _Scope, node: Node) -> Expression:
-        """Return what a node stands for that calls no rules of its grammar."""
+        """Return the expression for a node that calls no rules of its grammar."""
         if isinstance(node, Json):
             return sequence(self._json(node), self._ignored(scope))
         if isinstance(node, Embedded):
@@ -289,7 +288,7 @@ class _Rules:
         return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
 
     def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
-        """Return a repetition, the first round of a loop apart: what is expected beside it is not the same."""
+        """Return a repetition, the first round of a loop apart: other terminals are expected beside it."""
         low, high = node.low, node.high
         first = self._expression(scope, node.part, parameter)
         if high is not None or _has_loop(node.part):
@@ -306,11 +305,11 @@ class _Rules:
         return self._value(schema, layout)
 
     def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
-        """Return a terminal, and behind it what is ignored, be the terminal empty or not."""
+        """Return a terminal, empty or not, and the ignored text after it."""
         return sequence(self._lexeme(regex, label, lazy=lazy), self._ignored(scope))
 
     def _lexeme(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
-        """Return a terminal without what is ignored."""
+        """Return a terminal without ignored text."""
         is_optional = is_nullable(regex)
         if nonempty(regex) == ast.EMPTY or (lazy and is_optional):
             return EMPTY_TEXT if is_optional else NOTHING
@@ -321,7 +320,6 @@ class _Rules:
         return repeat(self.places.add(*scope.ignored), 0, 1 if scope.grammar.skips_once else None)
 
     def _label(self, node: Node) -> str:
-        """Return what a terminal is called in messages."""
         if isinstance(node, Name):
             return node.name
         if isinstance(node, LiteralNode):
@@ -406,7 +404,7 @@ def _ends_with_token(node: Node) -> bool:
 
 
 def _has_loop(node: Node) -> bool:
-    """Whether there is a repetition without an end in an expression, or a grammar, which may have one."""
+    """Whether an expression has a repetition without an end; an embedded grammar may have one."""
     if isinstance(node, Repetition):
         return node.high is None or _has_loop(node.part)
     return isinstance(node, Embedded) or (isinstance(node, Series | Choice) and any(map(_has_loop, node.parts)))
@@ -433,8 +431,8 @@ def read_dialect(
 
     Args:
         text: The grammar.
-        start: The rule whose texts are meant.
-        value: Returns what ``%json {...}`` stands for, of its schema and how it is written.
+        start: The start rule.
+        value: Returns the expression for ``%json {...}``, given its schema and layout.
         lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does, and
             patterns are in the syntax of Rust. "any": a terminal takes any of its texts, as in xgrammar, and patterns are
             in that of ECMA-262.

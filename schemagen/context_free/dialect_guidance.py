@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 JsonLayout = tuple[str, str] | Literal["any"]
 
 KEYWORD = "x-guidance"
-#: What is meant where an option is left out.
+#: The values of omitted options.
 _DEFAULTS: dict[str, Any] = {
     "item_separator": ",",
     "key_separator": ":",
@@ -41,7 +41,7 @@ _SEPARATORS = {
 
 
 def without_guidance(scanner: Scanner, schema: Any, at: int) -> tuple[Any, JsonLayout | None]:
-    """Return a schema without ``x-guidance``, and the layout that this asks for; None: that of the compilation.
+    """Return a schema without ``x-guidance``, and the layout that this asks for, or None for that of the compilation.
 
     Raises:
         GrammarSyntaxError: An option is not known, or has no such value.

@@ -77,7 +77,7 @@ def _function(scanner: Scanner, known: Mapping[str, tuple[str, ...]], wanted: st
     if name is None:
         raise scanner.unexpected(wanted)
     if name[0] not in known:
-        raise scanner.error(f"{name[0]!r} is no function here", at, fix=f"use one of {', '.join(known)}")
+        raise scanner.error(f"{name[0]!r} is not a function", at, fix=f"use one of {', '.join(known)}")
     if depth == MAX_NESTING:
         raise scanner.limit(f"conditions are nested {depth + 1} deep, limit {MAX_NESTING}", at, fix="nest them less")
     kinds = known[name[0]]

@@ -2,7 +2,7 @@
 
 A definition ends with its line, except within brackets and where the next line begins with ``|``.
 
-Invariant: groups and grammars inside one another are at most `MAX_NESTING` deep, so that what follows may recurse.
+Invariant: groups and grammars inside one another are at most `MAX_NESTING` deep, so that later passes may recurse.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
 
 #: Alternatives in one place.
 MAX_ALTERNATIVES = 50_000
-#: What the options of a grammar may be, and whether an option that is true changes its texts.
+#: The options of a grammar, and whether an option that is true changes its texts.
 _OPTIONS = {"allow_initial_skip": False, "ignore_once": False, "no_forcing": False, "allow_invalid_utf8": True}
 
 
@@ -196,7 +196,7 @@ class DialectParser:
                 )
             if value and _OPTIONS[option]:
                 raise self.scanner.unsupported(
-                    f"the option {option}", at, why="what is read is text, in UTF-8", fix="leave it out"
+                    f"the option {option}", at, why="the grammar reads text, in UTF-8", fix="leave it out"
                 )
             if option == "allow_initial_skip":
                 grammar.skips_first = value
@@ -251,7 +251,7 @@ class DialectParser:
 
     def _template(self, at: int) -> Exception:
         return self.scanner.unsupported(
-            "a template", at, why="neither llguidance nor xgrammar has them", fix="write out what it stands for"
+            "a template", at, why="neither llguidance nor xgrammar has them", fix="write out its expansion"
         )
 
     def _attributes(self, name: str) -> Attributes:
@@ -371,7 +371,6 @@ class DialectParser:
             parts.append(self._item(depth, in_group=in_group))
 
     def _item(self, depth: int, *, in_group: bool) -> Node:
-        """Read a symbol and the repetition behind it."""
         at = self.scanner.at
         if self.scanner.take("~"):
             self._skip(in_group=in_group)
@@ -511,7 +510,7 @@ class _StringEscapes(Escapes):
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _substring(scanner: Scanner, given: object, at: int) -> Substring:

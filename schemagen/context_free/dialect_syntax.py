@@ -42,7 +42,7 @@ class Function:
 
     Attributes:
         name: ``set_bit``, ``and``, ...; empty for a number or ``_``.
-        arguments: Numbers, ranges of bits (first, behind the last), and conditions.
+        arguments: Numbers, ranges of bits (first, end), and conditions.
         at: Where it begins.
     """
 
@@ -109,7 +109,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """``A & B``: what all of the parts have."""
+    """``A & B``: the texts that all parts have."""
 
     parts: tuple[Node, ...]
     at: int
@@ -125,7 +125,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """``part`` from ``low`` to ``high`` times; None: without end."""
+    """``part`` from ``low`` to ``high`` times, without a limit if ``high`` is None."""
 
     part: Node
     low: int
@@ -151,14 +151,14 @@ Node = _Union[  # noqa: UP007 - a runtime alias of forward names
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What stands in brackets behind the name of a rule.
+    """The attributes in brackets after the name of a rule.
 
     Attributes:
         lazy: Whether its first match ends it.
         ending: What ends it: ``stop=`` or ``suffix=``.
-        max_tokens: Where ``max_tokens=`` stands.
-        temperature: Where ``temperature=`` stands.
-        stop_capture: Where ``stop_capture=`` stands.
+        max_tokens: The place of ``max_tokens=``.
+        temperature: The place of ``temperature=``.
+        stop_capture: The place of ``stop_capture=``.
     """
 
     lazy: bool = False
@@ -184,9 +184,9 @@ class Definition:
 
     Attributes:
         name: Its name, without ``?`` and ``!``.
-        body: What it stands for.
+        body: Its definition.
         at: Where its name begins.
-        attributes: What stands in brackets behind the name.
+        attributes: The attributes in brackets after the name.
         has_parameter: Whether it is ``name::_``.
     """
 
@@ -206,8 +206,8 @@ class Grammar:
         rules: By name.
         terminals: By name, those that are imported too.
         imported: Terminals of the library under names of rules, which are in ``rules``.
-        ignored: What may stand between terminals.
-        skips_first: Whether that may stand before the first terminal.
+        ignored: The ignored text between terminals.
+        skips_first: Whether it is allowed before the first terminal.
         skips_once: Whether it is read once between two terminals, and not any number of times.
     """
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~\-\s]")
 #: By dialect: llguidance has patterns of Rust, xgrammar those of ECMA-262.
 _FLAGS: dict[PatternDialect, str] = {"rust": "imsxu", "ecma-262": "imsu"}
-#: What a pattern is made of, as far as it matters here: an escape, a class, a lazy repetition.
+#: The pieces of a pattern that matter here: an escape, a class, a lazy repetition.
 _PIECES = re.compile(r"\\b|\\B|\\.|\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]|(?:[*+?]|\{[0-9, ]*\})\?|.", re.DOTALL)
 _ECMA_PIECES = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
 
@@ -59,7 +59,7 @@ class Terminals:
         self._grammar = grammar
         self._patterns: PatternDialect = patterns
         self._known: dict[str, ast.Regex] = {}
-        self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is worked out once
+        self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is computed once
         self._written = 0
 
     def resolve(self) -> None:
@@ -194,7 +194,7 @@ class Terminals:
             raise self._scanner.limit(f"a pattern: {error.fact}", node.at, why=error.why, fix=error.fix) from error
 
     def _check_pieces(self, node: Pattern) -> None:
-        """Refuse what depends on the text around the terminal, or would be read against what it says."""
+        """Refuse assertions about the text around the terminal, and pieces that would be read against their meaning."""
         is_rust = self._patterns == "rust"
         for piece in (_PIECES if is_rust else _ECMA_PIECES).finditer(node.regex):
             if piece[0] in (r"\b", r"\B"):

@@ -1,6 +1,6 @@
 """Free text in which the first of some tags hands over, as `TagDispatch` of EBNF and structural tags have it.
 
-Of tags within one another the one that begins first counts, and what has begun may go on as a longer one. Free text up to a
+Of nested tags the one that begins first counts, and a tag that has begun may go on as a longer one. Free text up to a
 tag is regular (`schemagen.regex.wildcards.text_up_to`).
 """
 
@@ -23,12 +23,12 @@ def dispatched(
     """Return free text in which each tag is followed by its expression.
 
     Args:
-        tags: The tags, and what follows them.
+        tags: The tags, each with the expression after it.
         literals: All that free text must not hold, the tags among them.
         last: The free text at the end.
-        loop: Whether free text goes on behind what follows a tag.
+        loop: Whether free text goes on after the expression of a tag.
     """
-    taken = [sequence(Text(text_up_to(tag, literals)), behind) for tag, behind in tags]
+    taken = [sequence(Text(text_up_to(tag, literals)), after) for tag, after in tags]
     if loop:
         return sequence(repeat(alternatives(*taken), 0, None), last)
     return alternatives(last, *taken)

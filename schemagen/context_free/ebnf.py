@@ -1,8 +1,8 @@
 r"""EBNF of two kinds, read to rules: that of xgrammar, and that of the W3C's specifications.
 
 xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line begins with ``name ::=``; macros; a lookahead
-assertion ``(= ...)`` at the end of a rule. An assertion is a claim about what follows the rule anyway, by which xgrammar
-prepares its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
+assertion ``(= ...)`` at the end of a rule. An assertion repeats what the grammar allows after the rule, so that xgrammar
+can prepare its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
 ``temperature`` and ``capture`` do not either; a lazy one ends at its first match, so that its texts are those that begin with
 no other one. ``max_tokens`` is refused.
 
@@ -48,7 +48,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}(?![0-9])")
 class _ByHeads(Notation):
     """A notation whose rules end where the next line begins with ``name ::=``."""
 
-    #: A name, with what else may stand before ``::=``.
+    #: A name, with the text allowed before ``::=``.
     rule_head: ClassVar[re.Pattern[str]]
 
     def skip(self, depth: int) -> None:  # noqa: ARG002 - line breaks are blanks everywhere
@@ -124,7 +124,7 @@ class _Xgrammar(_ByHeads):
         return self.scanner.error(f"{what} that cannot be read", at, fix=fix)
 
     def resolve(self) -> None:
-        """Write lazy rules as the texts that go on behind no other one."""
+        """Write each lazy rule as those of its texts that do not continue another one."""
         more = Text(ast.repeat(ast.ANY_CHAR, 1, None))
         known = RegularRules(
             self.rules, {name: (self.rules[name], sequence(self.rules[name], more)) for name in self._lazy}
@@ -134,7 +134,7 @@ class _Xgrammar(_ByHeads):
                 language = known.rule(name)
             except RecursiveRuleError as error:
                 raise self.scanner.unsupported(
-                    f"the lazy rule {name!r}, which is no regular expression",
+                    f"the lazy rule {name!r}, which is not a regular expression",
                     at,
                     why=f"{error.name!r} calls itself before its end, or is read by an automaton of its own",
                     fix="make rules lazy only that call themselves at their end or not at all",
@@ -150,7 +150,10 @@ class _Xgrammar(_ByHeads):
         self.skip(depth)
         if depth or not self.rule_ends(depth):
             raise self.scanner.error(
-                "a lookahead assertion that does not end a rule", at, why="it says what follows the rule", fix="move it"
+                "a lookahead assertion that does not end a rule",
+                at,
+                why="it is about the text after the rule",
+                fix="move it",
             )
         return EMPTY_TEXT
 
@@ -162,13 +165,13 @@ class _Xgrammar(_ByHeads):
         return Text(_SET.read(self.scanner, at)) if self.scanner.take("[") else None
 
     def call(self, name: str, at: int) -> Expression:
-        """Return the call of a rule, or what a macro stands for."""
+        """Return the call of a rule, or the expansion of a macro."""
         if name not in MACROS:
             return super().call(name, at)
-        behind = self.scanner.at
+        after = self.scanner.at
         self.scanner.match(self.blank)
         if not self.scanner.take("("):
-            self.scanner.at = behind
+            self.scanner.at = after
             return super().call(name, at)
         expression, rules, left_out = expand(self.scanner, self._arguments(name, at), prefix=f"{name} at {at}")
         self.rules.update(rules)
@@ -261,7 +264,7 @@ class _W3c(_ByHeads):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        #: The hidden rule of each difference -> its two sides, and where it stands.
+        #: The hidden rule of each difference -> its two sides, and its place.
         self._differences: dict[str, tuple[Expression, Expression, int]] = {}
 
     def head(self) -> str:
@@ -270,7 +273,7 @@ class _W3c(_ByHeads):
         return super().head()
 
     def item(self, depth: int) -> Expression:
-        """Read a symbol, its repetition, and what is taken away from it."""
+        """Read a symbol, its repetition, and the texts subtracted from it."""
         left = super().item(depth)
         while True:
             at = self.scanner.at
@@ -293,7 +296,7 @@ class _W3c(_ByHeads):
             raise self.scanner.unsupported(
                 f"the constraint {constraint[0]!r:.60}",
                 at,
-                why="it is no rule, but a text about one",
+                why="it is not a rule but a text about one",
                 fix="leave it out",
             )
         if self.scanner.take("["):
@@ -311,7 +314,7 @@ class _W3c(_ByHeads):
                 raise self.scanner.unsupported(
                     "a difference of rules that call themselves",
                     at,
-                    why=f"{error.name!r} is recursive, and what is no text of it cannot be told without a stack",
+                    why=f"{error.name!r} is recursive, and no automaton without a stack can recognise its complement",
                     fix="take texts away from rules without recursion only",
                 ) from None
             self.rules[name] = text_of(language)
@@ -323,7 +326,7 @@ def read_ebnf(text: str, dialect: EbnfDialect, start: str) -> ContextFreeGrammar
     Args:
         text: The grammar.
         dialect: Whose notation it is in.
-        start: The rule whose texts are meant.
+        start: The start rule.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.

@@ -1,6 +1,6 @@
 r"""GBNF, the format of llama.cpp (its `grammars/README.md`), read to rules.
 
-A rule ends with its line, except within parentheses and behind ``|`` or ``::=``. Beyond llama.cpp a line may also begin with
+A rule ends with its line, except within parentheses and after ``|`` or ``::=``. Beyond llama.cpp a line may also begin with
 ``|``, rules may be left recursive, and ``\-`` is a dash in a set, as llama.cpp itself writes it for JSON Schemas. A token is a
 special or added one (``<think>``, ``<[1000]>``), and any token but one (``!<think>``) is one of text.
 """
@@ -70,7 +70,7 @@ def read_gbnf(text: str, start: str) -> ContextFreeGrammar:
 
     Args:
         text: The grammar.
-        start: The rule whose texts are meant.
+        start: The start rule.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.

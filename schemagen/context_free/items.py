@@ -38,7 +38,7 @@ Symbol: TypeAlias = "Rule | Readable"
 #: Symbols of one rule, repetitions written out.
 MAX_POSITIONS = 50_000
 
-#: Pairs of neighbours in one rule: each of n optional symbols in a row has all those behind it as neighbours.
+#: Pairs of neighbours in one rule: each of n optional symbols in a row has all those after it as neighbours.
 MAX_NEIGHBOURS = 1_000_000
 
 
@@ -57,7 +57,7 @@ class Items:
 
 @dataclass(slots=True)
 class _Part:
-    """Of a part of a body: the positions it may begin and end with, each once, and whether it may be empty."""
+    """A part of a body: the positions it may begin and end with, each once, and whether it may be empty."""
 
     first: tuple[int, ...]
     last: tuple[int, ...]
@@ -66,12 +66,12 @@ class _Part:
 
 @dataclass(slots=True)
 class _Automaton:
-    """The position automaton of a body; item 0 is the start, and behind each position is the item with the next number.
+    """The position automaton of a body; item 0 is the start, and item n + 1 is the place after position n.
 
     Attributes:
         symbols: The symbol of each position.
-        kinds: The kind of each item, numbered as they come: items of one kind have the same future, as far as is seen at once.
-        follow: For each kind the positions behind it.
+        kinds: The kind of each item, numbered as they come: items of one kind have the same future, as far as the shape tells.
+        follow: For each kind the positions after it.
         accepting: The kinds at which the body may end.
     """
 
@@ -235,7 +235,7 @@ def positions_of(body: Expression) -> Items:
         LimitError: Its repetitions are too long to be written out.
     """
     read = _read(body)
-    leaving = [[(read.symbols[at], at + 1) for at in sorted(behind)] for behind in read.follow]
+    leaving = [[(read.symbols[at], at + 1) for at in sorted(following)] for following in read.follow]
     return Items(
         [list(leaving[kind]) for kind in read.kinds],
         {item for item, kind in enumerate(read.kinds) if kind in read.accepting},
@@ -256,7 +256,7 @@ def _merged(read: _Automaton) -> Items:
     count = len(read.follow)
     symbols, ranks = _ranked(read.symbols)
     bases = [rank * count for rank in ranks]
-    # By position: the rank of its symbol, and the kind of the item behind it, as one number.
+    # By position: the rank of its symbol, and the kind of the item after it, as one number.
     edges = [base + kind for base, kind in zip(bases, read.kinds[1:], strict=True)]
     users, entering = _neighbours(read)
     same = list(range(count))
@@ -297,14 +297,14 @@ def _neighbours(read: _Automaton) -> tuple[list[set[int]], list[list[int]]]:
     entering: list[list[int]] = [[] for _ in read.follow]
     for at, kind in enumerate(read.kinds[1:]):
         entering[kind].append(at)
-    for user, behind in enumerate(read.follow):
-        for at in behind:
+    for user, following in enumerate(read.follow):
+        for at in following:
             users[read.kinds[at + 1]].add(user)
     return users, entering
 
 
 def _numbered(read: _Automaton, symbols: list[Symbol], same: list[int], edges: list[int]) -> Items:
-    """Return an item for each kind that stands for itself: kinds come in the order of their first items."""
+    """Return an item for each kind that represents itself: kinds come in the order of their first items."""
     count = len(same)
     numbers: dict[int, int] = {}
     first: list[int] = []
@@ -331,7 +331,7 @@ def written(symbol: Symbol) -> str:
 
 @lru_cache(maxsize=1024)
 def _written(symbol: Symbol) -> str:
-    """Return the text of a symbol; that of a long pattern takes time."""
+    """Return the text of a symbol. Cached: that of a long pattern takes time."""
     return repr(symbol)
 
 

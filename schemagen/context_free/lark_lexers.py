@@ -1,14 +1,14 @@
-"""What the lexers of a `lark.Lark` take: for each terminal, the texts that none before it makes another one of.
+"""The texts that the lexers of a `lark.Lark` take: for each terminal, those that no earlier terminal claims.
 
 A lexer of lark tries terminals in an order of their own (priority, width, length, name), and the first that matches is
-taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. What is
-ignored is left out before that: a literal in it becomes none, and no rule sees a terminal that is ignored. A contextual
+taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. Ignored
+terminals are left out before that: a literal in one is not recognised, and no rule sees an ignored terminal. A contextual
 lexer has one such lexer for each set of terminals that states of the parser expect: hundreds, over the same terminals.
 
-So what pairs of terminals mean to each other is found once, and kept as bit sets; what a terminal takes depends on those of
-its rivals alone that are there.
+So the effect of terminals on each other is found once for each pair, and kept as bit sets; a terminal depends only on those of
+its rivals that are there.
 
-Invariants: what is read in the same way by several lexers is one object; terminals have the same order in all lexers of a
+Invariants: a terminal that several lexers read in the same way is one object; terminals have the same order in all lexers of a
 parser.
 """
 
@@ -54,7 +54,7 @@ def pattern_of(terminal: Any, parser: Any) -> str:
 
 
 def ignored_terminals(parser: Any) -> dict[str, str]:
-    """Return the terminals that a parser ignores, each with the name of the one that stands for it where it is ignored.
+    """Return the terminals that a parser ignores, each with the name of the one that replaces it where it is ignored.
 
     A terminal that rules use, too, is two: where a rule expects it, it is a part of the text like any other.
     """
@@ -73,7 +73,7 @@ class Scanners:
 
     Args:
         parser: The parser; its lexer is "basic" or "contextual".
-        indentation: How lines make blocks; None: they do not.
+        indentation: How lines make blocks, or None if they do not.
     """
 
     def __init__(self, parser: Any, indentation: Indentation | None) -> None:
@@ -90,7 +90,7 @@ class Scanners:
         self._known: dict[tuple[int, int, int], Ways] = {}
 
     def ways(self, lexer: Any) -> Ways:
-        """Return how a lexer, of which the parser may have many, reads its terminals, in its order."""
+        """Return how a lexer reads its terminals, in its order. A parser may have many lexers."""
         order = [self._numbers[terminal.name] for terminal in lexer.terminals]
         place = {number: at for at, number in enumerate(order)}
         present = left = earlier = 0
@@ -123,7 +123,7 @@ class Scanners:
                 text = literal.pattern.value
                 found = match(text) if literal.priority == terminal.priority else None
                 if found is not None and found.group() == text:
-                    # What is ignored stays so, also where it is a literal that others make a token of its own.
+                    # An ignored terminal stays ignored, even if it is a literal that others make a token of its own.
                     if terminal.name not in ignored:
                         self._words[number] |= 1 << word
                     if literal.pattern.flags <= terminal.pattern.flags:
@@ -155,7 +155,7 @@ def _members(numbers: int) -> Iterator[int]:
 
 
 def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | None) -> list[tuple[Terminal, Lexeme]]:
-    """Read line breaks as one terminal for each width of what is behind the last of them."""
+    """Read line breaks as one terminal for each width of the indentation after the last of them."""
     if indentation is None:
         return ways
     out = []
@@ -179,7 +179,7 @@ def _before_mark(text: ast.Regex) -> ast.Regex:
 
 @lru_cache(maxsize=1024)
 def _blanks(width: int, tab: int) -> ast.Regex:
-    """Return blanks and tabulators that are so wide, without a line break."""
+    """Return blanks and tabulators of a width, without a line break."""
     ways: list[ast.Regex] = [ast.concat(ast.literal(" "), _blanks(width - 1, tab))] if width else [ast.EPSILON]
     if width >= tab:
         ways.append(ast.concat(ast.literal("\t"), _blanks(width - tab, tab)))

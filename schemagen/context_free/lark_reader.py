@@ -1,10 +1,10 @@
 """Grammars of lark: exactly the texts that a `lark.Lark` with the same options parses.
 
-lark itself reads the grammar (imports, templates, priorities of terminals and all), so what is left are plain rules over
-terminals, and the terminals' patterns. What a terminal matches depends on the lexer:
+lark itself reads the grammar (imports, templates, priorities of terminals and all), which leaves plain rules over
+terminals, and the terminals' patterns. The texts that a terminal matches depend on the lexer:
 
 `dynamic`           (Earley) a terminal that the parser expects takes what `re` finds, for most patterns the longest match
-`dynamic_complete`  (Earley) it takes any text of its pattern; what is ignored still takes what `re` finds
+`dynamic_complete`  (Earley) it takes any text of its pattern; ignored terminals still take the match of `re`
 `basic`             terminals are tried in lark's order, whatever the parser expects, and the first that matches is taken
 `contextual`        (LALR) the same among the terminals that the state of the parser expects
 
@@ -61,13 +61,13 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
 
     Args:
         parser: The parser.
-        bound: What terminals that the grammar declares are texts of; asked for if it uses them.
+        bound: The expressions of terminals that the grammar declares; asked for if it uses them.
         reserve_words: Whether literals that other terminals match are reserved; see `reserved_words`.
 
     Raises:
         UnsupportedPatternError: A terminal cannot be read by an automaton.
         UnsupportedGrammarError: Its tokens are changed by something else than an `Indenter` before they are parsed, or
-            there is no Earley parser for what is bound.
+            something is bound that only an Earley parser can read.
         GrammarSyntaxError: A terminal is declared and nothing is bound to it.
         OptionError: A name is bound that the grammar does not declare.
     """
@@ -105,7 +105,7 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
 def _bound(
     parser: Any, bound: Bound, indentation: Indentation | None
 ) -> dict[str, tuple[Expression, tuple[Lexeme, ...]]]:
-    """Return what stands in rules for each declared terminal that they use, and how it is read."""
+    """Return for each declared terminal that the rules use its expression, and how it is read."""
     defined = {terminal.name for terminal in parser.terminals}
     made = set() if indentation is None else {indentation.indent.name, indentation.dedent.name}
     used = dict.fromkeys(symbol.name for rule in parser.rules for symbol in rule.expansion if symbol.is_term)
@@ -124,7 +124,7 @@ def _bound(
             line, column = place_of(name, getattr(parser, "source_grammar", ""))
             raise GrammarSyntaxError(
                 f"the terminal {name!r} is declared and has no texts",
-                why="%declare leaves them to whoever uses the grammar",
+                why="%declare leaves them to the caller",
                 fix=f"give bind={{{name!r}: ...}}, a pattern, a type or another spec",
                 line=line,
                 column=column,
@@ -141,8 +141,8 @@ def _bound(
             line, column = place_of(name, getattr(parser, "source_grammar", ""))
             raise UnsupportedGrammarError(
                 f"%ignore {name}, to which a type, a schema or a grammar is bound",
-                why="what is ignored is read as a regular expression",
-                fix=f"bind {name} to a pattern, or let the rules say where it stands",
+                why="ignored terminals are read as regular expressions",
+                fix=f"bind {name} to a pattern, or name it in the rules",
                 line=line,
                 column=column,
             )
@@ -150,7 +150,7 @@ def _bound(
 
 
 def _read_by_parser(name: str, expression: Expression) -> tuple[Expression, tuple[Lexeme, ...]]:
-    """Return the symbol of something bound, and how it is read: as a terminal, so that what is ignored may stand around it."""
+    """Return the symbol of a bound value, and how it is read: as a terminal, so that ignored texts may surround it."""
     if not isinstance(expression, Text):
         return replace(expression, name=name) if isinstance(expression, Guest) else expression, ()
     texts = nonempty(expression.regex)
@@ -162,7 +162,7 @@ def _has_none(regex: ast.Regex) -> bool:
     try:
         return is_empty(regex)
     except LimitError:
-        return False  # so many states are made of something
+        return False  # something has too many states
 
 
 def _indentation(indenter: Any) -> Indentation | None:
@@ -194,7 +194,7 @@ def _symbol(symbol: Any) -> Terminal | Rule:
 
 
 def _dynamic(parser: Lark) -> dict[str, tuple[Lexeme, ...]]:
-    """Each terminal takes what it matches, whatever the others do."""
+    """Return for each terminal its own match, whatever the others match."""
     read = matched_whole if parser.options.lexer == "dynamic_complete" else matched
     return {terminal.name: (read(pattern_of(terminal, parser)),) for terminal in parser.terminals}
 
@@ -250,7 +250,7 @@ def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
 
 
 def _expected(parser: Any, states: list[Any], indentation: Indentation | None) -> tuple[Ways, ...]:
-    """Return what the lexer of each state looks for; states with the same lexer share it."""
+    """Return the ways of the lexer of each state; states with the same lexer share them."""
     scanners = Scanners(parser, indentation)
     lexer = lexer_of(parser)
     if parser.options.lexer != "contextual":

@@ -1,7 +1,7 @@
-"""Lark itself: parsers made of a grammar text and options, what a parser was made of, and lark's errors as ours.
+"""Lark itself: parsers made of a grammar text and options, the sources of a parser, and lark's errors as ours.
 
-A parser of lark holds functions and automata that cannot be compared or pickled. What it was made of can be: its text, and
-those of its options that say something (`LarkSource`). From that the same parser is made again.
+A parser of lark holds functions and automata that cannot be compared or pickled. Its sources can be: its text, and
+those of its options that differ from their defaults (`LarkSource`). From these the same parser is made again.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
 #: What lark asserts where the only grammar of a name lies in the working directory, in which it does not look.
 _ELSEWHERE = re.compile(r"Couldn't import grammar \(.*\), but")
 _TOKEN = re.compile(r"Token\('\w+', '(\w+)'\)")
-_INVALID_TEXT = "it is no grammar in lark's language"
+_INVALID_TEXT = "it is not a grammar in lark's language"
 
 
 class Indents(NamedTuple):
-    """What an `Indenter` of lark goes by."""
+    """The settings of an `Indenter` of lark."""
 
     newline: str
     opening: tuple[str, ...]
@@ -68,13 +68,13 @@ class PackageImports(NamedTuple):
 
 @dataclass(frozen=True)
 class LarkSource:
-    """What a parser of lark is made of.
+    """The sources of a parser of lark.
 
     Attributes:
         text: The grammar.
-        start: The rule whose texts are meant.
+        start: The start rule.
         parser: "earley" or "lalr".
-        lexer: What finds the terminals, by lark's name.
+        lexer: The lexer, by lark's name.
         path: The file of the grammar, from which relative imports are found; for one in a package its name, too.
         options: Lark's other options that were given.
         imports: "files" or "library": whether grammars are imported from files too, or from lark's own library alone.
@@ -93,7 +93,7 @@ class LarkSource:
 
         Args:
             definitions: More lines of the grammar.
-            parses: Whether it is to parse texts. If not, and what is read off it are rules and terminals alone (Earley with
+            parses: Whether it is to parse texts. If not, and only its rules and terminals are needed (Earley with
                 a dynamic lexer), it has no ``parser``: making that takes lark 40 % of the time.
             options: Options of lark that count before those of the source.
 
@@ -163,7 +163,7 @@ def _is_in_library(dotted_path: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _watched() -> dict[str, type[Any]]:
-    """Return the parts of lark that may take minutes over a short grammar, made so that they are stopped in time."""
+    """Return the parts of lark that may take minutes over a short grammar, changed so that they stop in time."""
     lexers, parsers = imported_lark("lark.lexer"), imported_lark("lark.parsers.lalr_parser")
     parts = (parsers.LALR_Parser, lexers.BasicLexer, lexers.ContextualLexer)
     return {part.__name__: _watched_part(part) for part in parts}
@@ -232,11 +232,11 @@ def is_lark(value: Any) -> bool:
     return any(base.__name__ == "Lark" and base.__module__ == "lark.lark" for base in type(value).__mro__)
 
 
-# --- what a parser was made of -------------------------------------------------------------------------------------------
+# --- the sources of a parser ---------------------------------------------------------------------------------------------
 
 
 def source_of(parser: Lark) -> LarkSource:
-    """Return what a parser was made of.
+    """Return the sources of a parser.
 
     Raises:
         OptionError: It does not know its text, or has several starts.
@@ -332,7 +332,7 @@ def has_conflicts(parser: Lark) -> bool:
 
 
 def indents_of(indenter: Any) -> Indents:
-    """Return what an `Indenter` of lark goes by.
+    """Return the settings of an `Indenter` of lark.
 
     Raises:
         UnsupportedGrammarError: It is something else, or does more than an `Indenter` does.
@@ -344,7 +344,7 @@ def indents_of(indenter: Any) -> Indents:
     ):
         raise UnsupportedGrammarError(
             f"postlex={indenter!r:.80}",
-            why="what it makes of the tokens is known to it alone",
+            why="its effect on the tokens cannot be compiled",
             fix="use an Indenter of lark as it is, or write the grammar without postlex",
         )
     return Indents(
@@ -389,7 +389,7 @@ def translated(error: Exception, text: str) -> GrammarError:
     if _COLLISION.search(said):
         return UnsupportedGrammarError(
             f"LALR cannot read the grammar: {_on_one_line(said)}",
-            why="after some texts the next terminal does not tell what was read",
+            why="after some texts the next terminal does not decide between two rules",
             fix="use parser='earley', or write the grammar without this conflict",
         )
     elsewhere = _ELSEWHERE.search(said)
@@ -410,7 +410,7 @@ def translated(error: Exception, text: str) -> GrammarError:
 
 
 def _definition_of(name: str, kind: str, text: str) -> str:
-    """Return how a rule or terminal that is missing would come to be there."""
+    """Return the ways to define a missing rule or terminal."""
     defined = re.findall(r"^[ \t]*[?!]{0,2}(\w+)", text, re.MULTILINE)
     if close := difflib.get_close_matches(name, [each for each in defined if each.isupper() == name.isupper()], 1):
         return f"did you mean {close[0]!r}?"

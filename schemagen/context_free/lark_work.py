@@ -1,7 +1,7 @@
-"""How much work a grammar would be for lark, told before lark does it.
+"""How much work a grammar would be for lark, estimated in advance.
 
 Lark writes rules out: ``[x]`` doubles the alternatives of a rule, ``(x | y)~0..12`` makes thousands, templates make rules
-without end. What it does afterwards grows with the symbols of all alternatives, with the cube of the longest, and with how
+without end. Its work afterwards grows with the symbols of all alternatives, with the cube of the longest, and with how
 often it goes over all rules until nothing changes. A short text can keep it busy for hours.
 
 So its own trees of the rules, which it reads in time linear in the text, are counted here, and the work is estimated in
@@ -33,14 +33,14 @@ MAX_TEMPLATES, MAX_NAME = 2_000, 2_000
 TOKEN, PART, CHARACTER, SYMBOL, CUBE, ROUND = 30, 40, 20, 20, 16, 6
 #: What numbers of alternatives are cut at, so that they stay numbers of the machine.
 _MANY = 10**12
-#: From so many rounds on, lark makes rules of five to ten symbols for a repetition.
+#: From this number of rounds on, lark makes rules of five to ten symbols for a repetition.
 _WRITTEN_OUT, _FACTOR = 50, 10
 _MAX_DIGITS = 9
 #: Characters of a terminal in which others are looked for: they are few in a long text or pattern.
 MAX_BODY = 100_000
-#: Lines without a rule, which the lexer of lark reads in the square of their characters: so many of those squared are a step.
+#: Lines without a rule, which the lexer of lark reads in the square of their characters: `_SQUARE` of those squared are a step.
 _BLANKS, _SQUARE = re.compile(r"\n\s{100,}"), 200
-#: What a statement begins with, and the name if it is a terminal.
+#: The beginning of a statement, with the name if it is a terminal.
 _STATEMENT = re.compile(
     r"^[ \t]*(?:(?:%(?:override|extend)[ \t]+)?[!?]*(?:(?P<terminal>_*[A-Z][A-Z_0-9]*)|[_a-z]\w*(?:\{[^}\n]*\})?)"
     r"(?:\.-?\d+)?[ \t]*:|%)",
@@ -92,7 +92,7 @@ class _Work:
         if self.steps > MAX_STEPS:
             raise _too_much(what)
 
-    # --- what a rule is written out as --------------------------------------------------------------------------------
+    # --- the expansion of a rule --------------------------------------------------------------------------------------
 
     def rule(self, name: str, tree: Any) -> None:
         """Count the alternatives of a rule, and the characters of its literals and patterns."""
@@ -153,13 +153,13 @@ class _Work:
 
         Args:
             calls: Which rules each rule begins, or ends, with, in the order of the grammar.
-            up: Whether what is found goes from the rules that are called to those that call them.
+            up: Whether results go from the rules that are called to those that call them.
         """
         found = {name: 1 << number for number, name in enumerate(calls)}
         changed = True
         while changed:
             changed = False
-            self.add(len(calls) * ROUND, "what is found out about a rule has a long way to the others")
+            self.add(len(calls) * ROUND, "facts about one rule have a long way to the others")
             for name, callees in calls.items():
                 for callee in callees:
                     to, source = (name, callee) if up else (callee, name)

@@ -15,11 +15,11 @@ _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 @dataclass(frozen=True, slots=True)
 class Escapes:
-    """What may stand behind a backslash.
+    """The escapes after a backslash.
 
     Attributes:
-        characters: What each letter or sign means.
-        hexadecimal: How many digits each letter takes; None: as many as there are.
+        characters: The meaning of each letter or sign.
+        hexadecimal: How many digits each letter takes, or None for as many as there are.
     """
 
     characters: dict[str, str]
@@ -59,10 +59,10 @@ def quoted(scanner: Scanner, quote: str, at: int, escapes: Escapes | None) -> st
     """Read the rest of a literal that began at ``at``, up to its quote.
 
     Args:
-        scanner: Behind the first quote.
+        scanner: After the first quote.
         quote: The quote that ends it.
         at: Where it began, for errors.
-        escapes: What a backslash means; None: itself.
+        escapes: The escapes, or None if a backslash is an ordinary character.
 
     Raises:
         GrammarSyntaxError: It has no end, or an escape that is not known.
@@ -91,7 +91,7 @@ class CharacterSet:
     """A reader of sets in brackets.
 
     Args:
-        escapes: What a backslash means.
+        escapes: The escapes after a backslash.
         has_anything: Whether ``[^]`` is any character.
     """
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MAX_TAGS = 200
 MAX_CHUNKS = 10_000
 
-#: What the characters of a JSON string are that are not escaped.
+#: The characters of a JSON string that are not escaped.
 _PLAIN = ast.Chars(ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (ord('"'), ord('"')), (ord("\\"), ord("\\"))])))
 
 
@@ -52,7 +52,7 @@ class Name(NamedTuple):
 
     Attributes:
         text: The name.
-        at: Where it stands.
+        at: Its place.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Arguments:
 
     Attributes:
         macro: Its name.
-        at: Where it stands.
+        at: Its place.
         positional: Literals (str), integers, booleans, `Name` and tuples of them.
         named: The same, by name.
     """
@@ -91,7 +91,7 @@ class _Macro:
         return self.scanner.error(f"{self.given.macro}(...) {fact}", self.given.at, fix=fix)
 
     def check_names(self, *names: str) -> None:
-        """Refuse named arguments that are none of these."""
+        """Refuse unknown named arguments."""
         for name in self.given.named:
             if name not in names:
                 known = f"give only {', '.join(names)}" if names else "give no named arguments"
@@ -112,7 +112,9 @@ class _Macro:
         given = value if isinstance(value, tuple) else (value,)
         texts = [each for each in given if isinstance(each, str) and not isinstance(each, Name)]
         if len(texts) != len(given) or "" in texts:
-            raise self.error(f"has the argument {name}, which is no tuple of literals", f'write {name}=("one", "two")')
+            raise self.error(
+                f"has the argument {name}, which is not a tuple of literals", f'write {name}=("one", "two")'
+            )
         return texts
 
 
@@ -156,7 +158,7 @@ def _substring(macro: _Macro) -> Expression:
     macro.check_names()
     chunks = [chunk for chunk in macro.given.positional if isinstance(chunk, str)]
     if len(chunks) != len(macro.given.positional):
-        raise macro.error("has a chunk that is no literal", 'write Substring("one", "two")')
+        raise macro.error("has a chunk that is not a literal", 'write Substring("one", "two")')
     if len(chunks) > MAX_CHUNKS:
         raise macro.scanner.limit(
             f"Substring(...) has {len(chunks):,} chunks, limit {MAX_CHUNKS:,}", macro.given.at, fix="take longer chunks"
@@ -171,7 +173,7 @@ def _substring(macro: _Macro) -> Expression:
 
 
 def _tag_dispatch(macro: _Macro) -> Expression:
-    """Free text, with a rule behind each tag.
+    """Free text, with a rule after each tag.
 
     A tag with an excluded text in it is never complete. ``stop_eos`` and ``stop_str`` are arguments of older versions: whether
     free text may end anywhere, and literals that end all of it.
@@ -200,12 +202,11 @@ def _tag_dispatch(macro: _Macro) -> Expression:
 
 
 def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:
-    """Return a tag and the name of its rule."""
     if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2:
         tag, rule = pair
         if isinstance(tag, str) and tag and isinstance(rule, Name):
             return tag, rule
-    raise macro.error("has an argument that is no pair of a tag and a rule", 'write ("<tag>", rule)')
+    raise macro.error("has an argument that is not a pair of a tag and a rule", 'write ("<tag>", rule)')
 
 
 def _token(macro: _Macro) -> Expression:
@@ -231,7 +232,7 @@ def _tokens(macro: _Macro, values: Iterable[object], what: str) -> list[Token]:
 
 
 def _exclude_token(macro: _Macro) -> Expression:
-    """One token of text that is none of some."""
+    """Return one token of text other than the given ones."""
     macro.check_names()
     if not macro.given.positional:
         raise macro.error("takes names and ids of tokens", "write ExcludeToken(128010)")
@@ -239,7 +240,7 @@ def _exclude_token(macro: _Macro) -> Expression:
 
 
 def _token_tag_dispatch(macro: _Macro) -> Expression:
-    """Free text, with a rule behind each token. No text holds a token that is named, or one that is excluded."""
+    """Free text, with a rule after each token. No text holds a named or excluded token."""
     macro.check_names("loop_after_dispatch", "excludes")
     taken = [_token_and_rule(macro, pair) for pair in macro.given.positional]
     given = macro.given.named.get("excludes", ())
@@ -255,10 +256,9 @@ def _token_tag_dispatch(macro: _Macro) -> Expression:
 
 
 def _token_and_rule(macro: _Macro, pair: object) -> Expression:
-    """Return a token and the call of its rule."""
     if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2 and isinstance(pair[1], Name):
         return sequence(*_tokens(macro, pair[:1], ""), Rule(pair[1].text))
-    raise macro.error("has an argument that is no pair of a token and a rule", "write (128010, rule)")
+    raise macro.error("has an argument that is not a pair of a token and a rule", "write (128010, rule)")
 
 
 MACROS: dict[str, Callable[[_Macro], Expression]] = {
@@ -272,7 +272,7 @@ MACROS: dict[str, Callable[[_Macro], Expression]] = {
 
 
 def expand(scanner: Scanner, given: Arguments, *, prefix: str) -> tuple[Expression, dict[str, Expression], list[Token]]:
-    """Return what a macro stands for, the rules that this needs, whose names begin with ``prefix``, and tokens of no text.
+    """Return the expansion of a macro, its rules, whose names begin with ``prefix``, and tokens of no text.
 
     Raises:
         GrammarSyntaxError: Its arguments are not understood.

@@ -32,13 +32,13 @@ def is_made(name: str) -> bool:
 
 
 def rule_name(name: str) -> str:
-    """Return what a rule is called in messages."""
+    """Return the name of a rule in messages."""
     made = _REPETITION.fullmatch(name)
     return made["rule"] if made else name
 
 
 def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
-    """Return what a terminal is called in messages: by its text if it has only one, else by its name if it has one."""
+    """Return the name of a terminal in messages: its text if it has only one, else its name if it has one."""
     if isinstance(symbol, Guest):
         return _guest_name(symbol)
     if isinstance(symbol, Token):
@@ -82,8 +82,8 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
 
 
 def _guest_name(guest: Guest) -> str:
-    """Return what is embedded, in a word or as a text."""
-    spec = getattr(guest.spec, "spec", guest.spec)  # of what was compiled already
+    """Return a short name of an embedded grammar, type or schema."""
+    spec = getattr(guest.spec, "spec", guest.spec)  # that of a compiled spec
     words = spec.__name__ if isinstance(spec, type) else repr(spec)
     is_json = not (hasattr(spec, "rules") or hasattr(spec, "options"))
     words = _shortened(f"JSON of {words}" if is_json else words)

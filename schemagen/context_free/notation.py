@@ -1,9 +1,9 @@
-"""What the notations of rules have in common: names, alternatives, groups and repetitions.
+"""The common parts of notations of rules: names, alternatives, groups and repetitions.
 
 A subclass says how a rule ends and what a terminal looks like. All of them are scannerless: a literal or a set of characters
 is a `Text`, and texts side by side become one.
 
-Invariant: groups are at most `MAX_NESTING` deep, so that everything behind the reader may recurse over the rules.
+Invariant: groups are at most `MAX_NESTING` deep, so that later passes may recurse over the rules.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Notation(ABC):
         defined: Where each rule is defined.
         called: Where each rule is first called.
         left_out: Tokens that no text has.
-        counted: Where a token of text is counted; None: nowhere.
+        counted: Where a token of text is counted, or None if nowhere.
     """
 
     rule_name: ClassVar[re.Pattern[str]]
@@ -82,7 +82,7 @@ class Notation(ABC):
 
     @abstractmethod
     def skip(self, depth: int) -> None:
-        """Skip what may stand between two symbols, ``depth`` groups deep."""
+        """Skip blanks and comments between two symbols, ``depth`` groups deep."""
 
     @abstractmethod
     def rule_ends(self, depth: int) -> bool:
@@ -93,12 +93,12 @@ class Notation(ABC):
         """Read a terminal, if one begins here."""
 
     def call(self, name: str, at: int) -> Expression:
-        """Return what a name in a body stands for."""
+        """Return the expression for a name in a body."""
         self.called.setdefault(name, at)
         return Rule(name)
 
     def options(self, name: str) -> None:  # noqa: B027 - few notations have any
-        """Read what may stand directly behind the name of a rule that is defined."""
+        """Read the options directly after the name of a rule that is defined."""
 
     def head(self) -> str:
         """Read the name of a rule and ``::=``."""
@@ -107,10 +107,10 @@ class Notation(ABC):
             raise self.scanner.unexpected("the name of a rule")
         self.options(found[0])
         self.scanner.match(_BLANKS)
-        behind = self.scanner.at
+        after = self.scanner.at
         self.scanner.match(self.blank)
         if not self.scanner.take("::="):
-            self.scanner.at = behind
+            self.scanner.at = after
             raise self.scanner.unexpected("'::='", fix=f"write the rule as {found[0]} ::= ...")
         return found[0]
 
@@ -202,7 +202,7 @@ class Notation(ABC):
             parts.append(self.item(depth))
 
     def item(self, depth: int) -> Expression:
-        """Read a symbol and the repetition behind it."""
+        """Read a symbol and its repetition."""
         part = self.symbol(depth)
         repeated = False
         while True:

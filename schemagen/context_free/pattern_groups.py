@@ -61,13 +61,13 @@ def _expression(node: Syntax, rules: dict[str, Expression], pattern: str) -> Exp
         while name in rules:
             number += 1
             name = f"{node.name}#{number}"
-        rules[name] = Text(ast.EMPTY)  # the names inside come behind
+        rules[name] = Text(ast.EMPTY)  # inner names come after it
         is_token = node.name in TOKEN_GROUPS
         has_lines = node.name != "PARAGRAPH_TOKEN"
         rules[name] = TokenRun(1, 1, has_lines) if is_token else _expression(node.inner, rules, pattern)
         return Rule(name)
     raise UnsupportedPatternError(
         f"an anchor or a look-around beside text groups in {pattern!r:.80}",
-        why="each group is read by itself, and what may stand there depends on the text around it",
+        why="each group is read by itself, and the assertion depends on the text around it",
         fix="state the rule without it",
     )

@@ -1,10 +1,10 @@
-"""What Python's `re.match` takes, as a language of `lexeme MARK rest`: where the mark may stand in a text.
+"""The matches of Python's `re.match`, as a language of `lexeme MARK rest`: the texts with a mark at the end of the match.
 
 A backtracking matcher tries alternatives in order and takes the first way that works, so which prefix of a text it takes
-depends on what follows. That is regular all the same: an alternative is taken where those before it would fail, which a
-negative look-ahead says; a greedy repetition ends where one more round would fail, a lazy one goes on where what follows
+depends on the text after it. That is regular all the same: an alternative is taken where those before it would fail, which a
+negative look-ahead expresses; a greedy repetition ends where one more round would fail, a lazy one goes on where the rest
 would. With the rest of the expression written into these look-aheads, a text with a mark in it is of the language exactly
-if `re` would end its match at the mark. Inside a look-ahead the mark may stand anywhere, for it is no part of the text.
+if `re` would end its match at the mark. Inside a look-ahead the mark may be anywhere, since it is not part of the text.
 
     x|y rest     ->  x | (?!x rest) y
     x* rest      ->  x* (?! x x* rest)
@@ -42,7 +42,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: What the compiled pattern of `re` says of each class.
+#: The classes in the compiled pattern of `re`.
 _CATEGORIES = {
     codes.CATEGORY_DIGIT: r"\d",
     codes.CATEGORY_NOT_DIGIT: r"\D",
@@ -54,10 +54,10 @@ _CATEGORIES = {
 _ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
 _LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^0-9A-Za-z])+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-#: Repetitions with an end are written out, up to so many characters.
+#: Repetitions with an end are written out, up to this many copies.
 MAX_COPIES = 200
 MAX_WRITTEN = 100_000
-#: Characters by which branches are told apart.
+#: Characters of a branch that are compared with other branches.
 MAX_BEGINNING = 32
 
 
@@ -83,7 +83,7 @@ def language_of(pattern: str) -> ast.Regex:
 
 
 def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
-    """Whether there is an assertion, an anchor or, if that counts, a lazy repetition."""
+    """Whether there is an assertion, an anchor or, on request, a lazy repetition."""
     for code, argument in tree:
         if code in (codes.ASSERT, codes.ASSERT_NOT, codes.AT) or (lazy and code is codes.MIN_REPEAT):
             return True
@@ -99,13 +99,13 @@ def matched(
 
     Args:
         pattern: As for `re`; its flags are written into it.
-        before: Patterns of which none may match there, whatever they would take. Those that cannot (`alike`) are
+        before: Patterns that must not match there. Those that cannot (`alike`) are
             better left out.
-        only: What it takes has to be a text of this pattern.
-        but_not: What it takes must be a text of none of these.
+        only: Its match has to be a text of this pattern.
+        but_not: Its match must not be a text of any of these.
 
     Raises:
-        UnsupportedPatternError: It asks for what stands before the place where it is tried, or has no regular language.
+        UnsupportedPatternError: It depends on the text before it, or has no regular language.
         PatternError: It is invalid.
     """
     return _matched(pattern, tuple(before), only, tuple(but_not))
@@ -138,41 +138,41 @@ def _not_begun(pattern: str) -> ast.Regex:
 
 @lru_cache(maxsize=1024)
 def _not_matched(pattern: str) -> ast.Regex:
-    """Return the texts, a mark anywhere in them, at the start of which a pattern does not match."""
+    """Return the texts, a mark anywhere in them, that do not begin with a match of a pattern."""
     return parse_python(f"(?!{_Marked(pattern).plain_whole()})(?s:.)*")
 
 
 @lru_cache(maxsize=1024)
 def _marked_text(pattern: str) -> ast.Regex:
-    """Return the texts of a pattern, the mark, and anything behind it."""
+    """Return the texts of a pattern, the mark, and any text after it."""
     return parse_python(f"(?=(?:{pattern}){MARK})(?s:.)*")
 
 
 @lru_cache(maxsize=1024)
 def _taken(pattern: str) -> ast.Regex:
-    """Return what `re` takes for a pattern, the mark, and any text behind it in which it takes that."""
+    """Return the match of `re` for a pattern, the mark, and any text that gives this match when it follows."""
     return parse_python(f"(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*")
 
 
 def matched_whole(pattern: str) -> Lexeme:
-    """Return the texts of which `re` takes all, if nothing stands behind them.
+    """Return the texts that `re` takes as a whole when no text follows.
 
     Raises:
-        UnsupportedPatternError: It looks at what stands behind them.
+        UnsupportedPatternError: It looks at the text after them.
     """
     if is_simple(pattern):
         return Lexeme(language_of(pattern))
     if _looks_ahead(pattern):
         raise UnsupportedPatternError(
-            f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of what it matches",
-            why="whether a part is taken depends on what the whole terminal would match, and that on the text behind it",
+            f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of its match",
+            why="whether a part is taken depends on the match of the whole terminal, and that on the text after it",
             fix="use lexer='dynamic', or write the terminal without it",
         )
     return Lexeme(parse_python(_Marked(pattern).whole()))
 
 
 def _looks_before(tree: Any) -> bool:
-    """Whether a look-behind may stand where the pattern begins, and so ask for what stands before the terminal."""
+    """Whether the pattern may begin with an assertion about the text before the terminal."""
     for at, (code, argument) in enumerate(tree):
         if code in (codes.ASSERT, codes.ASSERT_NOT):
             direction, inner = argument
@@ -232,7 +232,7 @@ def alike(patterns: list[str]) -> list[int]:
 
 
 class _Beginnings(NamedTuple):
-    """Literals by text, and by what they begin with, as bit sets."""
+    """Literals by text, and by their beginnings, as bit sets."""
 
     texts: dict[str, int]
     longer: dict[str, int]
@@ -255,7 +255,7 @@ def _characters(first: str | ast.Ranges) -> ast.Ranges:
 
 
 def _first(pattern: str) -> str | ast.Ranges | None:
-    """Return the only text of a pattern, or the characters that its texts begin with; None where it does not tell."""
+    """Return the only text of a pattern, or the characters that its texts begin with; None if neither is clear."""
     text = _literal(pattern)
     if text is not None or _looks_ahead(pattern):
         return text
@@ -284,7 +284,7 @@ class _Marked:
     def _refused(self, what: str) -> UnsupportedPatternError:
         return UnsupportedPatternError(
             f"the terminal /{self._pattern}/ has {what}",
-            why="what it takes depends on the text before it, or cannot be told by an automaton",
+            why="its match depends on the text before it, or is beyond an automaton",
             fix="write the terminal without it",
         )
 
@@ -292,7 +292,7 @@ class _Marked:
         if len(written) > MAX_WRITTEN:
             raise self._refused("repetitions that take too long to be written out")
 
-    # --- the parts, in which a mark may stand anywhere -----------------------------------------------------------------
+    # --- the parts, with a mark anywhere in them -----------------------------------------------------------------------
 
     def _plain(self, tree: Iterable[tuple[Any, Any]], flags: int) -> str:
         """Return a pattern of the same texts, with the mark anywhere in them."""
@@ -319,17 +319,17 @@ class _Marked:
             return f"(?{sign}{self._plain(inner, flags)})"
         if len(inner) != 1 or inner[0][0] not in _ONE_CHARACTER:
             raise self._refused("a look-behind of more than one character")
-        # The mark, if it is there, is read with the character behind it, so it never stands before this place.
+        # The mark, if it is there, is read with the character after it, so it is never right before this place.
         return f"(?<{sign}{_character(inner[0][0], inner[0][1], flags, guarded=False)})"
 
-    # --- the parts in which no mark stands, before one ------------------------------------------------------------------
+    # --- the parts without a mark, before one ---------------------------------------------------------------------------
 
     def _sequence(self, tree: list[tuple[Any, Any]], rest: str, flags: int) -> str:
-        """Return what a matcher takes of some parts, `rest` being all that it would still have to match."""
+        """Return the match of some parts, `rest` being all that the matcher still has to match after them."""
         out = []
         for at, (code, argument) in enumerate(tree):
-            behind = self._plain(tree[at + 1 :], flags) + rest
-            out.append(self._one(code, argument, behind, flags))
+            after = self._plain(tree[at + 1 :], flags) + rest
+            out.append(self._one(code, argument, after, flags))
         return "".join(out)
 
     def _one(self, code: Any, argument: Any, rest: str, flags: int) -> str:
@@ -356,11 +356,11 @@ class _Marked:
         low, high, inner = argument
         endless = high is codes.MAXREPEAT
         if max(low, 0 if endless else high) > MAX_COPIES:
-            raise self._refused(f"a repetition of more than {MAX_COPIES} rounds whose end depends on what follows")
+            raise self._refused(f"a repetition of more than {MAX_COPIES} rounds whose end depends on the text after it")
         plain = f"(?:{self._plain(inner, flags)})"
 
-        def one(behind: str) -> str:
-            return f"(?:{self._sequence(list(inner), behind + rest, flags)})"
+        def one(after: str) -> str:
+            return f"(?:{self._sequence(list(inner), after + rest, flags)})"
 
         out = ""
         for k in range(low):
@@ -379,7 +379,7 @@ class _Marked:
 
 
 def _beginning(branch: Iterable[tuple[Any, Any]], flags: int) -> str:
-    """Return characters that every text of a branch begins with, and that are only themselves."""
+    """Return literal characters that every text of a branch begins with."""
     begun = ""
     for code, argument in branch:
         if code is not codes.LITERAL or flags & re.IGNORECASE or argument == ord(MARK) or len(begun) == MAX_BEGINNING:
@@ -395,7 +395,7 @@ def _rivals(beginnings: list[str]) -> Iterator[list[int]]:
         beginnings: What each branch begins with.
     """
     ends: dict[str, list[int]] = {}  # the branches of a beginning
-    longer: dict[str, list[int]] = {}  # the branches that go on behind it
+    longer: dict[str, list[int]] = {}  # the branches that go on after it
     for number, text in enumerate(beginnings):
         shorter = (ends.get(text[:length], ()) for length in range(len(text) + 1))
         yield sorted({*longer.get(text, ()), *itertools.chain.from_iterable(shorter)})
@@ -411,7 +411,7 @@ def _bounds(low: int, high: Any) -> str:
 def _character(code: Any, argument: Any, flags: int, *, guarded: bool = True) -> str:
     """Return one character as a pattern, with the flags that count for it; none that is `guarded` is the mark.
 
-    It is no group of its own: what repeats it puts it into one.
+    It is not a group of its own: a repetition puts it into one.
     """
     if code is codes.LITERAL:
         text = re.escape(chr(argument))

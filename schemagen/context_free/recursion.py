@@ -1,4 +1,4 @@
-"""Which rules call themselves, and where: at their left end, behind what may be empty, or elsewhere."""
+"""Which rules call themselves, and where: at their left end, after symbols that may be empty, or elsewhere."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Recursion:
 
     Attributes:
         left: Those that do so as the first of their symbols.
-        hidden: Those of them that do so only behind symbols that may be empty.
-        other: All others.
+        hidden: Those of them that do so only after symbols that may be empty.
+        other: The others.
     """
 
     left: tuple[str, ...]
@@ -89,11 +89,11 @@ def _may_be_empty(expression: Expression, empty: frozenset[str]) -> bool:
 
 
 def _first(expression: Expression, empty: frozenset[str] | None) -> frozenset[str]:
-    """Return the rules that an expression may begin with; what may be empty is passed over, given the rules that may be.
+    """Return the rules that an expression may begin with, passing over rules that may be empty.
 
     Args:
         expression: Of a rule.
-        empty: The rules that may be empty; None: nothing is passed over.
+        empty: The rules that may be empty, or None to pass over none.
     """
     if isinstance(expression, Rule):
         return frozenset((expression.name,))

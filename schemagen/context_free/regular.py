@@ -1,4 +1,4 @@
-"""The languages of rules that call themselves at their end alone, or not at all: what can be taken away from one another."""
+"""The languages of rules without recursion, or with recursion at their end alone: the operands of a difference."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RegularRules:
         return ast.conjunction(left, ast.complement(right))
 
     def _of_rule(self, name: str) -> ast.Regex:
-        """Return the language of a body that may end with a call of its own rule: what stands before it is a loop."""
+        """Return the language of a body that may end with a call of its own rule: the part before the call is a loop."""
         body, call = self._rules[name], Rule(name)
         ways = body.parts if isinstance(body, Alternatives) else (body,)
         again = [way.parts[:-1] for way in ways if isinstance(way, Sequence) and way.parts[-1] == call]
@@ -94,4 +94,4 @@ class RegularRules:
             return ast.union(*map(self._of, expression.parts))
         if isinstance(expression, Repeat):
             return ast.repeat(self._of(expression.inner), expression.low, expression.high)
-        raise RecursiveRuleError(getattr(expression, "name", "what is embedded"))
+        raise RecursiveRuleError(getattr(expression, "name", "an embedded grammar"))

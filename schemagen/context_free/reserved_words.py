@@ -1,6 +1,6 @@
-"""Reserved words for lark's dynamic lexer, which has none: where a name may stand it reads ``if`` as one.
+"""Reserved words for lark's dynamic lexer, which has none: where a name is allowed it reads ``if`` as one.
 
-A keyword is a literal of the grammar that a terminal given by a pattern matches as a whole, and could go on behind: ``if``,
+A keyword is a literal of the grammar that a terminal given by a pattern matches as a whole, and could continue: ``if``,
 where there is ``NAME: /[a-z]+/``; of ``"if"i`` one way to write it suffices. No text of such a terminal has blanks: one that
 takes any line makes no literal a keyword. With reserved words
 
@@ -60,7 +60,7 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
 
 
 def _is_keyword(literal: ast.Regex, word: ast.Regex, prefixes: Prefixes) -> bool:
-    """Whether a pattern matches a literal in one of its cases, and texts that go on behind it."""
+    """Whether a pattern matches a literal in one of its cases, and longer texts that begin with it."""
     places = places_of(literal)
     matches = None if places is None else prefixes.share(places, word)
     goes_on = prefixes.go_on(literal, word) if matches is not False else False

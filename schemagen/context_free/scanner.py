@@ -67,7 +67,7 @@ class Scanner:
         return found
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Read what the pattern matches here, if it does."""
+        """Read the match of the pattern here, if there is one."""
         found = pattern.match(self.text, self.at)
         if found:
             self.at = found.end()
@@ -98,7 +98,7 @@ class Scanner:
         return LimitError(fact, at=self.where(at), why=why, fix=fix)
 
     def unexpected(self, expected: str, fix: str = "") -> GrammarSyntaxError:
-        """Return the error of something else than what is expected here."""
+        """Return the error that ``expected`` was expected here."""
         rest = self.text[self.at : self.at + _SHOWN].split("\n", 1)[0]
         found = "the grammar ends" if self.at_end else f"{rest!r} stands" if rest else "the line ends"
         return self.error(f"{found} where {expected} is expected", fix=fix)
@@ -119,10 +119,12 @@ class Scanner:
         """Return the code point with these hexadecimal digits.
 
         Raises:
-            GrammarSyntaxError: It is no character.
+            GrammarSyntaxError: It is not a character.
         """
         point = int(digits, 16)
         if point > MAX_CODE_POINT or point in _SURROGATES:
             why = "half of a surrogate pair has no UTF-8" if point in _SURROGATES else "U+10FFFF is the last one"
-            raise self.error(f"U+{digits.upper():.12} is no character", at, why=why, fix="write the code point itself")
+            raise self.error(
+                f"U+{digits.upper():.12} is not a character", at, why=why, fix="write the code point itself"
+            )
         return point

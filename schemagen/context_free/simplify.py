@@ -1,11 +1,11 @@
-"""Grammars made smaller before they are compiled: what derives nothing is dropped, what is regular becomes one terminal.
+"""Grammars made smaller before they are compiled: rules that derive nothing are dropped, regular ones become one terminal.
 
 A rule that does not call itself, however far around, has a regular language if all that it calls has: its body is written out
-where it is called. That is what makes grammars that are read character by character (GBNF, EBNF) fast: the parser sees whole
+where it is called. That makes grammars that are read character by character (GBNF, EBNF) fast: the parser sees whole
 numbers and strings, not digits. A grammar without recursion becomes a single regular expression, unless that would be large
 (``a ::= b b``, ``b ::= c c``, ...) or deep: a rule may always stay one.
 
-Only texts that no lexer delimits are joined (`Text`): where a lexer takes the longest match, two terminals are no longer one.
+Only texts that no lexer delimits are joined (`Text`): where a lexer takes the longest match, two terminals cannot become one.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def components(rules: dict[str, Expression]) -> Iterator[list[str]]:
 
 
 def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
-    """Return a grammar of the same texts whose rules all derive some text, are called, and are no texts alone.
+    """Return a grammar of the same texts whose rules all derive some text, are called, and are not fixed texts.
 
     The start rule stays, with the body NOTHING if it derives no text at all.
     """

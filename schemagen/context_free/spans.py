@@ -1,7 +1,7 @@
 """Which rule derived which part of a text: a chart parser, and the leftmost longest derivation of its chart.
 
 The chart is Earley's (1970), over the items of `schemagen.context_free.items`: a state is a rule, an item in it, and where the
-rule began. What is read is not a character but a whole text of a terminal: from where it begins to each of its ends. Rules that
+rule began. One step reads not a character but a whole text of a terminal: from where it begins to each of its ends. Rules that
 may be empty are stepped over as soon as they are looked for (Aycock & Horspool 2002).
 
 Of several derivations the leftmost longest is taken: at every item the symbol that reaches furthest, and of those the one that
@@ -62,7 +62,7 @@ class _State(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What a rule derives; a terminal has no name here."""
+    """The text that a rule derives; a terminal has no name here."""
 
     rule: str | None
     start: int
@@ -86,9 +86,9 @@ class _Reader:
     """Where texts of terminals end.
 
     Args:
-        grammar: What they are terminals of.
-        text: What is read.
-        guest_ends: The same for a spec that is embedded: its spec, and where it begins.
+        grammar: The grammar of the terminals.
+        text: The text to read.
+        guest_ends: The same for an embedded spec: its spec, and where it begins.
     """
 
     def __init__(self, grammar: ContextFreeGrammar, text: str, guest_ends: Callable[[Guest, int], list[int]]) -> None:
@@ -117,7 +117,7 @@ class _Reader:
         return []
 
     def _lexeme(self, lexeme: Lexeme, start: int) -> Iterator[int]:
-        """Yield where a lexeme may end, by what follows it."""
+        """Yield the places where a lexeme may end, given the text after it."""
         text = self._text
         if lexeme.marked:
             yield from _recogniser(lexeme.text).ends_before(text, start, MARK)
@@ -152,7 +152,7 @@ class _Chart:
             self._fill(place)
 
     def whole(self) -> _Part | None:
-        """Return the text without what is ignored around it as a part; None if it is not derived."""
+        """Return the text without surrounding ignored text as a part, or None if it is not derived."""
         start = self._grammar.start
         for begin in reversed(self._without_ignored(0)):
             for end in sorted(self.ends[start, begin]):
@@ -174,8 +174,8 @@ class _Chart:
                     self._predict(symbol.name, after, place, todo)
                     continue
                 for end in self._reader.ends(symbol, place):
-                    for behind in self._without_ignored(end):
-                        self._add(behind, after)
+                    for begin in self._without_ignored(end):
+                        self._add(begin, after)
         del self._sets[place]
 
     def _predict(self, rule: str, after: _State, place: int, todo: list[_State]) -> None:
@@ -211,7 +211,7 @@ class _Chart:
             )
 
     def _without_ignored(self, place: int) -> list[int]:
-        """Return a place and those behind terminals that may stand anywhere."""
+        """Return a place and those after terminals that are allowed anywhere."""
         found = [place]
         for at in found:
             found.extend({end for each in self._ignored for end in self._reader.ends(each, at)} - {*found})
@@ -253,13 +253,13 @@ class _Chart:
             if isinstance(symbol, Rule):
                 yield _Step(to, end, _Part(symbol.name, place, end))
                 continue
-            for behind in reversed(self._without_ignored(end)):
-                yield _Step(to, behind, _Part(None, place, end))
+            for begin in reversed(self._without_ignored(end)):
+                yield _Step(to, begin, _Part(None, place, end))
 
     def _ends_within(self, whole: _Part, symbol: Symbol, place: int, number: int) -> Iterator[tuple[int, int]]:
         """Yield where a symbol may end that begins somewhere, the furthest first: the end, negated, and the number of the edge.
 
-        No more of them are looked at than are asked for: of a left recursive rule there are as many as the text is long.
+        They are computed on demand: a left recursive rule has as many as the text is long.
         """
         if not isinstance(symbol, Rule):
             yield from ((-end, number) for end in reversed(self._reader.ends(symbol, place)) if end <= whole.end)
@@ -276,7 +276,7 @@ class _Chart:
                 yield -end, number
 
     def _sorted_ends(self, rule: str, place: int) -> list[int]:
-        """Return where a rule may have ended that began somewhere, in order."""
+        """Return in order where a rule that began somewhere may have ended."""
         key = (rule, place)
         if key not in self._sorted:
             self._sorted[key] = sorted(self.ends[key])
@@ -301,7 +301,7 @@ def spans_of(
     if grammar.tables is not None or grammar.indentation is not None:
         raise UnsupportedGrammarError(
             "the spans of a grammar with an LALR parser or with blocks by indentation",
-            why="which rule derives what is for the parser of lark to say",
+            why="only lark's own parser decides which rule derives which text",
             fix="use Lark.parse(text): its tree has the places of rules with propagate_positions",
         )
     chart = _Chart(grammar, text, _Reader(grammar, text, guest_ends))
@@ -322,7 +322,7 @@ def spans_of(
 
 
 def _trimmed(span: Span, read: list[_Part]) -> Span:
-    """Return a span without the ignored text behind its last terminal."""
+    """Return a span without the ignored text after its last terminal."""
     last = bisect_left(read, span.end, key=lambda part: part.start) - 1
     within = last >= 0 and read[last].start >= span.start and read[last].end < span.end
     return span._replace(end=read[last].end) if within else span

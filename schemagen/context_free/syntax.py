@@ -41,7 +41,7 @@ class Terminal(HashedOnce):
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class Text(HashedOnce):
-    """A text of a regular language, read character by character: no lexer looks for the end of it."""
+    """A text of a regular language, read character by character, without a lexer that looks for its end."""
 
     regex: ast.Regex
 
@@ -53,7 +53,7 @@ class Guest(HashedOnce):
 
     Attributes:
         spec: As for `schemagen.compile`, frozen.
-        name: What the grammar calls it, if it does.
+        name: Its name in the grammar, if it has one.
     """
 
     spec: Any
@@ -67,9 +67,9 @@ class Token(HashedOnce):
 
     Attributes:
         wanted: Names, and ranges of ids (first, last).
-        line: Where it stands in the grammar, from 1.
-        column: The same.
-        place: Where it stands, in a grammar that is no text: a JSON pointer.
+        line: Its line in the grammar, from 1.
+        column: Its column, from 1.
+        place: Its place in a grammar that is not a text: a JSON pointer.
     """
 
     wanted: tuple[str | tuple[int, int], ...]
@@ -93,9 +93,9 @@ class TokenRun(HashedOnce):
 
     Attributes:
         low: How many at least, 1 or more.
-        high: How many at most; None: any number.
+        high: How many at most, or None for any number.
         has_lines: Whether tokens with line breaks are among them.
-        within: The texts that it may be; None: each token is text of whole characters.
+        within: The texts that it may be, or None if each token is text of whole characters.
         but: Tokens that are not among them, ordinary ones or not.
     """
 
@@ -203,7 +203,7 @@ def separated(item: Expression, separator: Expression, low: int, high: int | Non
     return repeat(sequence(item, more), min(low, 1), 1)
 
 
-#: Stands between a lexeme and what follows it; no character.
+#: The mark between a lexeme and the text after it, a noncharacter.
 MARK = chr(ast.MAX_CODE_POINT)
 
 
@@ -214,7 +214,7 @@ class Lexeme:
     Attributes:
         text: Its texts.
         longer: The texts that it must not go on as: it ends only where no text of ``longer`` begins with it and goes on as the
-            rest of the whole text does. The empty language: it ends anywhere; the same as ``text``: the longest match.
+            rest of the whole text does. With the empty language it ends anywhere; with ``text`` itself, at the longest match.
         marked: Whether ``text`` has the lexeme, `MARK`, and then every text that may follow it; ``longer`` is empty.
     """
 
@@ -251,10 +251,10 @@ class Indentation:
         newline: The terminal of a line break in the rules.
         indent: The terminal in the rules that begins a block.
         dedent: The one that ends it.
-        widths: The terminals of line breaks as they are written, and how far right the line behind them begins; None for the
+        widths: The terminals of line breaks as they are written, with the indentation of the next line, or None for the
             one between brackets.
-        opening: Brackets between which line breaks mean nothing.
-        closing: What closes them.
+        opening: Brackets between which line breaks have no meaning.
+        closing: The terminals that close them.
         tab: How many blanks a tabulator counts for.
     """
 
@@ -275,9 +275,9 @@ class ContextFreeGrammar:
         start: The name of the start rule.
         rules: The body of each rule.
         terminals: The ways to read each terminal.
-        ignored: Terminals that may stand before, between and behind all others.
-        tables: How a parser reads it that does not read all of it; None: every text that it derives.
-        indentation: How lines make blocks; None: they do not.
+        ignored: Terminals that may stand before, between and after all others.
+        tables: The tables of a parser that does not read all of it, or None if every text that it derives is read.
+        indentation: How lines make blocks, or None if they do not.
         left_out: Tokens that no text of it has, and that the rules do not name: special or added ones.
     """
 
@@ -304,7 +304,7 @@ def substituted(expression: Expression, known: Mapping[Expression, Expression]) 
 
 
 def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
-    """Return what is embedded in a grammar, in the order of its rules."""
+    """Return the specs embedded in a grammar, in the order of its rules."""
     return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Guest)))
 
 
@@ -315,7 +315,7 @@ def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
 
 
 def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
-    """Refuse the tokens that a grammar names, where what is read is text alone.
+    """Refuse the tokens that a grammar names, where only text can be read.
 
     Raises:
         UnsupportedGrammarError: It names one.
@@ -326,7 +326,7 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
             line=token.line,
             column=token.column,
             at=token.place,
-            why="a token that is named is no text",
+            why="a named token is not text",
             fix="compile a grammar that names tokens by itself",
         )
 

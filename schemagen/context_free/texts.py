@@ -26,7 +26,7 @@ def is_nullable(regex: ast.Regex) -> bool:
 
 @lru_cache(maxsize=4096)
 def nonempty(regex: ast.Regex) -> ast.Regex:
-    """Return the texts of a language but for the empty one."""
+    """Return the texts of a language except the empty one."""
     if not is_nullable(regex):
         return regex
     if isinstance(regex, ast.Repeat):

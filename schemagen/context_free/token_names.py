@@ -19,7 +19,7 @@ def token_of(scanner: Scanner, text: str, at: int) -> Token:
 
     Args:
         scanner: The grammar, for errors.
-        text: What is written, brackets included. A name is all of it: ``<|python_tag|>``.
+        text: The source text, brackets included. A name is all of it: ``<|python_tag|>``.
         at: Where it begins.
 
     Raises:
@@ -32,7 +32,7 @@ def token_of(scanner: Scanner, text: str, at: int) -> Token:
     if ids.startswith(("*", "^")):
         raise any_but(scanner, f"the token {text} in a grammar", at)
     if not _RANGES.fullmatch(ids):
-        raise scanner.error(f"the token {text}, which is no list of ids", at, fix="write <[12]> or <[1,5-9]>")
+        raise scanner.error(f"the token {text}, which is not a list of ids", at, fix="write <[12]> or <[1,5-9]>")
     ranges = []
     for each in ids.split(","):
         first, _, last = each.partition("-")
@@ -49,6 +49,6 @@ def any_but(scanner: Scanner, what: str, at: int) -> UnsupportedGrammarError:
     return scanner.unsupported(
         what,
         at,
-        why="a token of text is read as its characters, so it cannot be told from the same characters in other tokens",
+        why="a token of text is read as its characters, so it cannot be distinguished from the same characters in other tokens",
         fix="write the text as a pattern, and name the special tokens",
     )

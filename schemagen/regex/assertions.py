@@ -6,11 +6,11 @@ given the language K of what remains after x:
     T(r, K)       = r K                      r has no assertion
     T(xy, K)      = T(x, T(y, K))
     T(x|y, K)     = T(x, K) | T(y, K)
-    T($, K)       = K & {""}                 likewise for every claim about what follows
+    T($, K)       = K & {""}                 likewise for every assertion about the text after it
     T((?=x), K)   = K & T(x, anything)
     T((?!x), K)   = K & ~T(x, anything)
 
-Since K is the whole rest of the text, intersecting with it is exactly what a look-ahead says. The text on the left
+Since K is the whole rest of the text, intersecting with it is exactly the meaning of a look-ahead. The text on the left
 enters through the previous character only: the alphabet is partitioned by the character sets that some `Before` of the
 pattern names, and K becomes a tuple with one language per kind of previous character, the first for "none". An r without
 assertions passes on the kind of its last character, and is split by it only where the continuations differ.
@@ -137,7 +137,7 @@ class Translator:
         return tuple(language if here else EMPTY for here, language in zip(holds, follow, strict=True))
 
     def _ahead(self, node: Syntax, follow: Follow) -> Follow:
-        """Intersect the continuation with what the assertion says about the rest of the text."""
+        """Intersect the continuation with the condition of the assertion on the rest of the text."""
         if isinstance(node, After):
             return self._map(follow, lambda language: restrict_first(language, node.ranges, edge=node.edge))
         if isinstance(node, Ahead):
@@ -305,16 +305,16 @@ def top_level_look_behinds(syntax: Syntax) -> Syntax:
     for index, part in enumerate(syntax.parts):
         if isinstance(part, LookBehind):
             prefix = prefix_language(sequence(syntax.parts[:index]))
-            behind = prefix_language(sequence((ANY_STRING, part.inner)))
-            if prefix is None or behind is None:
+            looked = prefix_language(sequence((ANY_STRING, part.inner)))
+            if prefix is None or looked is None:
                 raise NotAlgebraicError
-            here = intersect(prefix, complement(behind) if part.negative else behind)
+            here = intersect(prefix, complement(looked) if part.negative else looked)
             return top_level_look_behinds(sequence((Before((), edge=True), here, *syntax.parts[index + 1 :])))
     return syntax
 
 
 def prefix_language(syntax: Syntax) -> Regex | None:
-    """Return the texts from the start of which to the end of which ``syntax`` matches; None if it looks beyond."""
+    """Return the texts that ``syntax`` matches from start to end, whatever comes after them; None if it looks beyond."""
     if _looks_right(syntax):
         return None
     translator = Translator(syntax)

@@ -6,7 +6,7 @@ numbers are written in it, `engine/native/lowering.py` hands it to the compiled 
 Intersection and complement are first class (Brzozowski 1964; Owens, Reppy & Turon 2009), which is what makes
 `pattern` + `format` + `maxLength`, look-arounds and `not` expressible without approximation.
 
-Invariants: nodes are frozen, and their hash is worked out once; build them with the lower-case constructors below, which
+Invariants: nodes are frozen, and their hash is computed once; build them with the lower-case constructors below, which
 apply the cheap identities (`union()` is `EMPTY`, `concat()` is `EPSILON`, ...), so that equal languages often are equal
 values.
 """
@@ -95,7 +95,7 @@ ANY_CHAR = Chars(((0, MAX_CODE_POINT),))
 ANY_STRING = Repeat(ANY_CHAR, 0, None)
 
 
-#: From so many ranges on, what is worked out of sets is remembered: a pattern asks the same of \\w, which has 770, at each \\b.
+#: Results about sets of at least this many ranges are cached: a pattern needs those of \\w, which has 770, at each \\b.
 _MANY_RANGES = 32
 
 

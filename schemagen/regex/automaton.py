@@ -1,7 +1,7 @@
 r"""Assertions anywhere, by a deterministic automaton that is turned back into a regular expression.
 
 Idea: run all ways to match the pattern at once. A thread is what remains of the pattern (a leaf that is being matched,
-and a stack of syntax behind it) together with its obligation, one language to which the rest of the text has to belong:
+and a stack of the syntax after it) together with its obligation, one language to which the rest of the text has to belong:
 `$`, `\b` and look-aheads are intersected into it where they are met, and both are replaced by their derivatives at each
 character (alternating automata; Chandra, Kozen & Stockmeyer 1981). What look-behinds ask for is tracked beside the
 threads, as the derivatives of (anything x) by the text so far. Threads that differ in their obligation only are
@@ -53,7 +53,7 @@ class _Rest:
     then: _Rest | None
 
 
-#: (leaf that is being matched, what follows it) -> obligation; (None, None) is a thread that is through.
+#: (leaf that is being matched, syntax after it) -> obligation; (None, None) is a finished thread.
 _Threads = dict[tuple[State | None, _Rest | None], State]
 _Key = tuple[tuple[State, ...], frozenset[tuple[tuple[State | None, _Rest | None], State]]]
 
@@ -79,7 +79,7 @@ class _Machine:
         self._claims = {id(node): _claims(node, translator) for node in nodes if isinstance(node, LookAhead)}
         behinds = [node for node in nodes if isinstance(node, LookBehind)]
         self._behind_index = {id(node): index for index, node in enumerate(behinds)}
-        behind_languages = [_behind(node) for node in behinds]
+        behind_languages = [_before(node) for node in behinds]
         self.algebra = Algebra(self._sets(nodes, behind_languages, translator.kinds))
         self.behinds = tuple(map(self.algebra.build, behind_languages))
         kind_bits = [self.algebra.alphabet.bits(ranges) for ranges in translator.kinds]
@@ -160,7 +160,7 @@ class _Machine:
     def _step(
         self, rest: _Rest, obligation: State, kind: int, behinds: tuple[State, ...]
     ) -> Iterable[tuple[_Rest | None, State]]:
-        """Return what the head of ``rest`` leads to without a character."""
+        """Return the steps from the head of ``rest`` that read no character."""
         node, then = rest.node, rest.then
         if isinstance(node, State):
             return [(then, obligation)] if node.nullable else []
@@ -195,7 +195,7 @@ class _Machine:
         return options
 
     def _bits(self, node: After | Before) -> int:
-        """Return the classes of a set, which takes long to be found by its ranges."""
+        """Return the classes of a set. Cached: finding it by its ranges takes long."""
         known = self._sets_by_node.get(id(node))
         if known is None:
             known = self._sets_by_node[id(node)] = self.algebra.alphabet.bits(node.ranges)
@@ -207,7 +207,7 @@ class _Machine:
         return self._leaves[id(node)]
 
     def _claim(self, node: After | Ahead | LookAhead, kind: int) -> State:
-        """Return what an assertion says about the rest of the text."""
+        """Return the condition of an assertion on the rest of the text."""
         if isinstance(node, LookAhead):
             return self._leaf(self._claims[id(node)][kind])
         if isinstance(node, Ahead):
@@ -217,7 +217,7 @@ class _Machine:
 
 
 def _claims(node: LookAhead, translator: Translator) -> tuple[Regex, ...]:
-    """Return what a look-ahead says about the rest of the text, per kind of previous character."""
+    """Return the condition of a look-ahead on the rest of the text, per kind of previous character."""
     try:
         return translator.translate(
             sequence((EPSILON, LookAhead(node.inner, node.negative, node.position))), translator.same(ANY_STRING)
@@ -231,8 +231,8 @@ def _claims(node: LookAhead, translator: Translator) -> tuple[Regex, ...]:
         ) from None
 
 
-def _behind(node: LookBehind) -> Regex:
-    """Return the texts at the end of which a match of the look-behind's inside ends."""
+def _before(node: LookBehind) -> Regex:
+    """Return the texts that end with a match of the look-behind's inside."""
     try:
         found = prefix_language(sequence((ANY_STRING, node.inner)))
     except NotAlgebraicError:
@@ -297,7 +297,6 @@ def eliminate_booleans(regex: Regex) -> Regex:
 
 
 def _check(count: int) -> None:
-    """Stop where an automaton has too many states."""
     if count > MAX_STATES:
         raise LimitError(
             f"{count} states are needed for the look-arounds or intersections of a pattern, limit {MAX_STATES}",

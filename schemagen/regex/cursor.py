@@ -54,7 +54,7 @@ class Cursor:
 
     @property
     def line_ends(self) -> Ranges:
-        """What `.` does not match, and what a multiline anchor stands beside."""
+        """The characters that `.` does not match, and that a multiline anchor is beside."""
         return NEWLINE if self.python else ECMA_LINE_ENDS
 
     def predefined(self, letter: str) -> Ranges:
@@ -65,7 +65,7 @@ class Cursor:
         return {"d": ASCII_DIGIT, "s": space, "w": ASCII_WORD}[letter]
 
     def invalid(self, fact: str, position: int, *, why: str = "", fix: str = "") -> InvalidPatternError:
-        """Return the error for text that is no pattern of this dialect."""
+        """Return the error for text that is not a pattern of this dialect."""
         return InvalidPatternError(fact, pattern=self.pattern, position=position, why=why, fix=fix)
 
     def unsupported(self, fact: str, position: int, *, why: str = "", fix: str = "") -> UnsupportedPatternError:

@@ -30,8 +30,8 @@ def parse_pattern(pattern: str, dialect: PatternDialect, *, search: bool, text_g
         pattern: The pattern.
         dialect: Whose syntax it is in.
         search: Whether it may match anywhere in a text.
-        text_groups: Whether groups in Python's dialect with the names of text groups stand for these (`text_groups.py`), which
-            `re` does not know: not where it checks what was written.
+        text_groups: Whether groups in Python's dialect with the names of text groups are read as these (`text_groups.py`).
+            Off where `re` checks the text, since `re` does not know them.
     """
     return _language(pattern, dialect=dialect, search=search, text_groups=text_groups and dialect == "python")
 
@@ -41,8 +41,8 @@ def parse_ecma(pattern: str, *, search: bool = True) -> Regex:
 
     Args:
         pattern: The pattern, without slashes around it.
-        search: True: the texts in which the pattern matches somewhere (JSON Schema 2020-12 validation, section 6.3.3).
-            False: the texts that it matches as a whole.
+        search: If True, the texts in which the pattern matches somewhere (JSON Schema 2020-12 validation, section
+            6.3.3); if False, the texts that it matches as a whole.
 
     Raises:
         InvalidPatternError: Not a pattern of this dialect; ``position`` says where.
@@ -59,7 +59,7 @@ def parse_python(pattern: str, *, search: bool = False) -> Regex:
 
     Args:
         pattern: The pattern, inline flags i, m, s, x, a, u included.
-        search: False: the texts that `re.fullmatch` accepts. True: those that `re.search` accepts.
+        search: If False, the texts that `re.fullmatch` accepts; if True, those that `re.search` accepts.
 
     Raises:
         InvalidPatternError: Not a pattern of this dialect; ``position`` says where.
@@ -74,15 +74,15 @@ def parse_rust(pattern: str, *, search: bool = True) -> Regex:
 
     Args:
         pattern: The pattern, inline flags included.
-        search: True: the texts in which it matches somewhere (`Regex::is_match`, and so pydantic). False: the texts that it
-            matches as a whole.
+        search: If True, the texts in which it matches somewhere (`Regex::is_match`, and so pydantic); if False, the texts
+            that it matches as a whole.
 
     Raises:
         InvalidPatternError: The crate refuses the pattern; ``position`` says where.
         UnsupportedPatternError: A construct of other dialects: look-arounds, back-references.
         LimitError: Too large for the crate, nested too deep, counters too large, or assertions that multiply.
 
-    Cost: The crate is asked whether it takes the pattern, some 20 us. A class that is not ASCII is asked for once in a
+    Cost: The crate checks the pattern, about 20 us. It is asked about a class that is not ASCII once in a
     process, 5 to 50 ms.
     """
     return _language(pattern, dialect="rust", search=search)
@@ -90,7 +90,7 @@ def parse_rust(pattern: str, *, search: bool = True) -> Regex:
 
 @lru_cache(maxsize=1024)
 def _language(pattern: str, *, dialect: PatternDialect, search: bool, text_groups: bool = False) -> Regex:
-    """Parse and translate; an error of the translation, which does not know the text, is told where it belongs.
+    """Parse and translate; an error of the translation, which does not know the text, gets its position here.
 
     Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms.
     """

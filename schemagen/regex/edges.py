@@ -1,4 +1,4 @@
-"""What can stand at the two ends of a regular expression: empty or not, which first and last characters.
+"""The two ends of a regular expression: empty or not, which first and last characters.
 
 All functions are structural, exact, and linear in the size of the expression, except that `restrict_first` and
 `restrict_last` may repeat the parts of a concatenation up to the first that cannot be empty (at most `MAX_SPLITS` of them;
@@ -109,7 +109,7 @@ def restrict_first(regex: Regex, ranges: Ranges, *, edge: bool) -> Regex:
 
 @lru_cache(maxsize=256)
 def _restricted(regex: Regex, ranges: Ranges) -> Regex:
-    """Return what `restrict_first` does of a part of a concatenation: the same few stand at each place of a long pattern."""
+    """Return `restrict_first` of a part of a concatenation. Cached: the same few are at each place of a long pattern."""
     return restrict_first(regex, ranges, edge=False)
 
 
@@ -154,7 +154,7 @@ def _begin_concat(regex: Concat, allowed: Chars) -> Regex:
         leading += 1
     if leading > MAX_SPLITS:
         return conjunction(regex, concat(allowed, ANY_STRING))
-    # The parts up to the first that cannot be empty, and behind them, once, the others: repeated for each of the ways, they
+    # The parts up to the first that cannot be empty, and after them, once, the others: repeated for each of the ways, they
     # would double with each word boundary of a pattern.
     begun: Regex = EMPTY
     for part in regex.parts[: leading + 1]:

@@ -130,7 +130,6 @@ def size(regex: Regex) -> int:
 
 
 def _check_size(regex: Regex) -> None:
-    """Stop where an expression becomes too large to be of use."""
     count = size(regex)
     if count > MAX_NODES:
         raise LimitError(

@@ -20,7 +20,7 @@ from schemagen.regex.syntax import After, Before, Syntax, word_boundary
 from schemagen.regex.unicode import ecma_property, fold_case, script_names
 
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
-#: A class in which no other bracket and no backslash stands.
+#: A class without another bracket or a backslash in it.
 _PLAIN_CLASS = re.compile(r"\[\^?[^\[\]\\^][^\[\]\\]*\]")
 _POSIX = re.compile(r"\[:\^?[A-Za-z]+:\]")
 #: Python's `\B` refused the empty text before 3.14.
@@ -72,7 +72,7 @@ def character_class(cursor: Cursor) -> Chars:
     """Read ``[...]``; the cursor is at the opening bracket."""
     found = _PLAIN_CLASS.match(cursor.pattern, cursor.position)
     if found is not None:
-        with suppress(InvalidPatternError):  # read again below, it is told where it stands in the whole pattern
+        with suppress(InvalidPatternError):  # it is read again below, with its position in the whole pattern
             chars = _plain_class(found.group(), cursor.flags, python=cursor.python)
             cursor.position = found.end()
             return chars

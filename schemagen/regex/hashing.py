@@ -1,6 +1,6 @@
 """Frozen values that work out their hash once.
 
-Expressions are trees that serve as keys of many dictionaries, and the hash of a frozen dataclass is worked out anew,
+Expressions are trees that serve as keys of many dictionaries, and the hash of a frozen dataclass is computed anew,
 down to the leaves, at each look-up: half the time of a compilation went there.
 """
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class HashedOnce:
     """Base of a slotted dataclass under `hashed_once`: the place where the hash is kept.
 
-    It is no field: neither compared nor shown, and not pickled either, for the hashes of texts differ between processes.
+    It is not a field: neither compared nor shown, nor pickled, since the hashes of texts differ between processes.
     """
 
     __slots__ = ("_hash",)

@@ -1,4 +1,4 @@
-"""The language of a parsed pattern: the algebraic translation first, the automaton where that does not reach."""
+"""The language of a parsed pattern: the algebraic translation first, the automaton where that does not apply."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ _GROUP_NAME = re.compile(r"([^\W\d]\w*)>")
 _INLINE_FLAGS = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _VERBOSE_SKIP = re.compile(r"[ \t\n\r\v\f]+|#[^\n]*")
 
-#: Two or more characters that mean themselves in every dialect, and the last of which is not repeated.
+#: Two or more characters that are literal in every dialect, the last of them not repeated.
 _PLAIN_RUN = re.compile(r"[^\\^$.|?*+()\[\]{}\ud800-\uffff]{2,}(?![*+?{])")
 
 _FLAG_FIELDS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose", "a": "ascii"}
 
-#: What follows "(?" -> what it is called, and why no automaton or this dialect has it.
+#: The text after "(?" -> the name of the group, and why no automaton or this dialect has it.
 _REFUSED_GROUPS = {
     "P=": ("back-reference", "what a group matched has to be remembered, which no finite automaton can do"),
     "(": ("conditional group", "it depends on what a group matched, which no finite automaton remembers"),
@@ -93,14 +93,14 @@ class Group:
 
 @lru_cache(maxsize=1024)
 def _character(character: str) -> Chars:
-    """Return one character as an expression; the same object each time, so that its hash is worked out once."""
+    """Return one character as an expression; the same object each time, so that its hash is computed once."""
     return Chars(((ord(character), ord(character)),))
 
 
 class Parser:
     """Reads one pattern from left to right."""
 
-    #: What stands for nothing under the flag ``x``.
+    #: White space and comments under the flag ``x``.
     _ignored = _VERBOSE_SKIP
 
     def __init__(
@@ -233,7 +233,6 @@ class Parser:
         self.push(node, item.height + 2, group.position)
 
     def _push_text_group(self, group: Group) -> None:
-        """Add what a text group stands for."""
         parts = [each.node for each in (*group.alternatives, self._sequence(group))]
         is_named = self.keeps_names and not any(outer.text_group for outer in self.open_groups)
         language, height = TextGroup(group.text_group, parts, group.position, self.cursor, is_named).language()
@@ -265,7 +264,6 @@ class Parser:
         self.open_groups.append(group)
 
     def _comment(self, start: int) -> None:
-        """Step over the rest of ``(?#...)``."""
         end = self.cursor.pattern.find(")", self.cursor.position)
         if end < 0:
             raise self.cursor.invalid("comment '(?#' is never closed", start, fix="add ')'")
@@ -384,7 +382,7 @@ class Parser:
 
 
 def parse_syntax(pattern: str, *, python: bool, text_groups: bool = False) -> Syntax:
-    """Return a pattern as syntax, its text groups as what they stand for; see `Parser.parse`."""
+    """Return a pattern as syntax, with its text groups expanded; see `Parser.parse`."""
     return Parser(pattern, python=python, text_groups=TEXT_GROUPS if text_groups else frozenset()).parse()
 
 

@@ -37,7 +37,7 @@ _ESCAPED = frozenset("\\^$.|?*+()[]{}-&~# ")
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 #: Characters of a text whose substrings are written out.
 MAX_SUBSTRING = 60
-#: Sets of more ranges than this are shorter when they are written by what they leave out, if that is little.
+#: Sets of more ranges than this are written as their complement if that is shorter.
 _FEW = 2
 
 
@@ -71,7 +71,7 @@ def _at_end(regex: Regex) -> str:
 
 
 def _claim(regex: Regex) -> str:
-    """Write a look-ahead that the rest of the text belongs to ``regex``."""
+    """Write a look-ahead for ``regex`` as the rest of the text."""
     if isinstance(regex, Complement):
         return rf"(?!(?:{_at_end(regex.inner)})\Z)"
     return rf"(?=(?:{_at_end(regex)})\Z)"
@@ -100,7 +100,7 @@ def _substring(text: str) -> str:
     """Write the substrings of a short text: from each place on, as far as one likes."""
     if len(text) > MAX_SUBSTRING:
         raise UnsupportedPatternError(
-            f"the substrings of a text of {len(text):,} characters are no pattern of Python's `re`",
+            f"the substrings of a text of {len(text):,} characters have no pattern of Python's `re`",
             why=f"each place where one begins is written out, which is done for {MAX_SUBSTRING} characters at most",
             fix="use `schemagen.compile`, which needs no text, or `substring in text` to check one",
         )
@@ -134,7 +134,6 @@ def _alternation(regex: Alternation, *, at_end: bool) -> str:
 
 
 def _grouped_alternation(regex: Regex, *, at_end: bool) -> str:
-    """Write a part of a concatenation."""
     text = _at_end(regex) if at_end else _inside(regex)
     # Eliminating booleans can turn any operator into an alternation.
     if isinstance(regex, (Alternation, Conjunction, Complement)):

@@ -3,12 +3,12 @@ r"""Patterns in the syntax of Rust's `regex` crate, which pydantic checks `Field
 Source: the documentation of the crate, version 1.11, and experiments with the crate inside pydantic-core.
 
 The crate itself is asked first whether the text is a pattern (`rust_sets.refusal`), so nothing is read that it refuses. The
-reader below then gives the meaning: what a match is, not which match is found, for which lazy quantifiers and the flag ``U``
+reader below then gives the meaning: the texts of a match, not the choice of one, for which lazy quantifiers and the flag ``U``
 make no difference.
 
 What differs from the other dialects: classes nest and have set operations (``[a-z&&[^aeiou]]``), which bind weaker than
 standing side by side and from the left; the tables of `\d`, `\s`, `\w` and `\p{...}` are the crate's own; `$` is only the very
-end of the text; `.` refuses the line feed alone; ``a**`` and ``^*`` repeat what was repeated; without the flag ``u`` the class
+end of the text; `.` refuses the line feed alone; ``a**`` and ``^*`` repeat a repetition; without the flag ``u`` the class
 escapes, `\b` and the flag ``i`` are ASCII.
 
 Invariant: under the flag ``i`` a class is folded before it is negated, and so are both sides of a set operation.
@@ -66,7 +66,7 @@ def parse_rust_syntax(pattern: str) -> Syntax:
 
 
 def _check(pattern: str) -> None:
-    """Refuse what the crate refuses."""
+    """Refuse the patterns that the crate refuses."""
     cursor = Cursor(pattern, python=False)
     surrogate = re.search("[\ud800-\udfff]", pattern)
     if surrogate:
@@ -95,8 +95,8 @@ class _Set:
     Attributes:
         position: Of its bracket.
         negated: Whether ``^`` begins it.
-        ranges: What was read since the last operator.
-        left: What stands before that operator; None without any.
+        ranges: The items since the last operator.
+        left: The operand before that operator, or None without any.
         operator: ``&``, ``-`` or ``~``.
     """
 
@@ -181,7 +181,6 @@ class RustParser(Parser):
         return word_boundary(word, negative=letter == "B")
 
     def _predefined(self, letter: str) -> Ranges:
-        r"""Return `\d`, `\s` or `\w`."""
         found = _ASCII_SETS[letter] if self.cursor.flags.ascii else rust_set(f"\\{letter}")
         assert found is not None, "every version of the crate has these"
         return found
@@ -208,13 +207,13 @@ class RustParser(Parser):
         return ord(letter)
 
     def _step(self) -> str:
-        """Step over one character, and what the flag ``x`` ignores after it; return the next character."""
+        """Step over one character, and the text after it that the flag ``x`` ignores; return the next character."""
         self.cursor.position += 1
         self._ignore()
         return self.cursor.peek()
 
     def _ignore(self) -> None:
-        """Step over what the flag ``x`` ignores."""
+        """Step over white space and comments under the flag ``x``."""
         cursor = self.cursor
         while cursor.flags.verbose and (skipped := _IGNORED.match(cursor.pattern, cursor.position)):
             cursor.position = skipped.end()
@@ -287,7 +286,7 @@ class RustParser(Parser):
                 current.ranges.extend(self._class_item())
 
     def _open_set(self) -> _Set:
-        """Step over ``[`` or ``[^``, and over what is a character only because it comes first."""
+        """Step over ``[`` or ``[^``, and over a character that is literal only because it comes first."""
         cursor = self.cursor
         opened = _Set(cursor.position)
         if self._step() == "^":
@@ -302,7 +301,7 @@ class RustParser(Parser):
         return opened
 
     def _operand(self, current: _Set) -> Ranges:
-        """Return what was read of a class so far, its last operator applied."""
+        """Return the operand of a class read so far, its last operator applied."""
         right = normalise_ranges(current.ranges)
         if current.left is None:
             return right
@@ -315,7 +314,6 @@ class RustParser(Parser):
         return normalise_ranges((*only_left, *intersect_ranges(right, invert_ranges(left))))
 
     def _closed_set(self, current: _Set) -> Ranges:
-        """Return what a class holds."""
         found = self._folded(self._operand(current))
         return invert_ranges(found) if current.negated else found
 
@@ -354,7 +352,6 @@ class RustParser(Parser):
         return following
 
     def _class_atom(self) -> int | Ranges:
-        """Read one character or one escape inside a class."""
         return self._escape() if self.cursor.peek() == "\\" else ord(self.cursor.take())
 
     # --- groups and quantifiers -------------------------------------------------------------------------------------

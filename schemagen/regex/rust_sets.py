@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _FULL = ((0, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x1FFFF), (0x20000, 0x3FFFF), (0xE0000, 0xEFFFF))
 #: Planes of code points that are alike.
 _ALIKE = ((0x4, 0xD), (0xF, 0x10))
-#: What case-insensitivity adds to ASCII letters: the Kelvin sign and the long s. Unicode's stability policy fixes both.
+#: The characters that case-insensitivity adds to ASCII letters, the Kelvin sign and the long s; Unicode's stability policy
+#: fixes both.
 _BEYOND_ASCII = {"k": 0x212A, "s": 0x17F}
 
 #: The POSIX classes, which are ASCII.
@@ -96,13 +97,13 @@ def rust_set(item: str) -> Ranges | None:
     r"""Return the code points of a class item such as `\w` or `\p{Greek}`; None if the crate does not know it.
 
     Args:
-        item: What can stand between brackets, without flags.
+        item: An item between brackets, without flags.
     """
     return _shipped().get(item) or _asked(item)
 
 
 def rust_fold(ranges: Ranges) -> Ranges:
-    """Return ``ranges`` with what the flag ``i`` adds to it: simple case folding."""
+    """Return ``ranges`` as the flag ``i`` widens them: simple case folding."""
     if not ranges or ranges[-1][1] < 0x80:
         return _folded_ascii(ranges)
     return _folded(ranges)
@@ -173,7 +174,7 @@ def _asked(item: str) -> Ranges | None:
 
 
 def with_surrogates(low: int, high: int) -> tuple[int, int]:
-    """Return a range, with the surrogates if it begins behind them."""
+    """Return a range, with the surrogates if it begins right after them."""
     return (0xD800, high) if low == 0xE000 else (low, high)
 
 

@@ -3,7 +3,7 @@
 Idea: where each character has its own spellings, and no text is a spelling of two strings, a language is spelled by spelling
 the characters of its expression. That keeps intersections and complements exact, the latter within all that can be spelled.
 
-Invariant: `spellings` gives disjoint sets of characters languages without a common text, of which none begins another.
+Invariant: `spellings` gives disjoint sets of characters languages without a common text, none of them a prefix of another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from schemagen.regex.automaton import eliminate_booleans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Code points that are no characters: halves of surrogate pairs.
+#: Code points that are not characters: halves of surrogate pairs.
 SURROGATES: ast.Ranges = ((0xD800, 0xDFFF),)
 _BMP: ast.Ranges = ((0, 0xD7FF), (0xE000, 0xFFFF))
 #: Escapes of one letter that JSON, Python and YAML read alike.
@@ -79,7 +79,7 @@ def quoted_text(text: str, raw: ast.Ranges) -> str | None:
 
     Args:
         text: The string.
-        raw: As for `quoted`; what is above U+FFFF must be in it.
+        raw: As for `quoted`; it must include everything above U+FFFF.
     """
     if any(contains(SURROGATES, ord(c)) for c in text):
         return None

@@ -1,4 +1,4 @@
-r"""What a parsed pattern is before its assertions are gone: regular expressions plus assertions about a position.
+r"""A parsed pattern while it still has assertions: regular expressions plus assertions about a position.
 
 Parts of a pattern without any assertion are already `schemagen.regex.ast` values. An assertion consumes nothing and
 says something about the text left or right of a position; every one of the dialects' anchors, word boundaries and

@@ -5,7 +5,7 @@ Their names are those of Koo, Liu & He 2024, Table 1. The paper shows two of the
 
     (?P<QUOTED_TEXT>)                                no argument
     (?P<TEXT_UNTIL>stop), (?P<SUBSTRING_OF>text)     a fixed text, with the escapes of patterns: \.
-    (?P<DELIMITED_LIST>, |[0-9]+)                    the delimiter, then the item: what is left, alternatives or not
+    (?P<DELIMITED_LIST>, |[0-9]+)                    the delimiter, then the item: the rest, alternatives or not
     (?P<DELIMITED_SUBSEQUENCE_OF>, |bold|italic)     the delimiter, then the items in their order
 
 A list has one item at least; ``(?P<DELIMITED_LIST>...)?`` may be empty. A group of any other name is an ordinary one.
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from schemagen.regex.cursor import Cursor
     from schemagen.regex.syntax import Syntax
 
-#: Operators and sets of characters in what a group stands for, written out: a list within a list doubles them.
+#: Operators and sets of characters in the expression of a group, written out: a list within a list doubles them.
 MAX_SIZE = 300_000
 
 _KIND = "a group of this name stands for a kind of text"
 
 
 class TextGroup(NamedTuple):
-    """A text group where it stands in a pattern.
+    """A text group at its place in a pattern.
 
     Attributes:
-        name: What it is called.
-        alternatives: What ``|`` separates inside of it.
+        name: Its name.
+        alternatives: Its parts, separated by ``|``.
         position: Where it begins.
         cursor: The pattern.
-        is_named: Whether whoever reads the pattern is told where the group is.
+        is_named: Whether the result tells the place of the group.
     """
 
     name: str
@@ -61,11 +61,11 @@ class TextGroup(NamedTuple):
     is_named: bool = False
 
     def language(self) -> tuple[Regex, int]:
-        """Return the texts that it stands for, and how many operators are nested in them.
+        """Return the language of the group, and how many operators are nested in it.
 
         Raises:
             InvalidPatternError: Its argument is missing, one too many, or no fixed text where that is needed.
-            UnsupportedPatternError: What it means cannot be compiled.
+            UnsupportedPatternError: Its language cannot be compiled.
             LimitError: A text is too long, or lists are nested too deep.
         """
         language = _LANGUAGES[self.name](self)
@@ -99,7 +99,7 @@ class TextGroup(NamedTuple):
             raise self.cursor.unsupported(
                 f"an anchor or a look-around in the group {self.name}",
                 self.position,
-                why="what is around a part of a list is not known",
+                why="the text around a part of a list is not known",
                 fix="state the rule without it, or put it outside of the group",
             )
         if len(parts) == 1:
@@ -146,10 +146,10 @@ def _subsequence(group: TextGroup) -> Regex:
 
 
 def _token(group: TextGroup) -> Regex:
-    """Return the texts of tokens. An expression over characters knows none: who counts them reads the groups by name.
+    """Return the texts of tokens. An expression over characters has none: code that counts tokens reads the groups by name.
 
     Raises:
-        UnsupportedPatternError: Where an expression is asked for, and not what its groups are.
+        UnsupportedPatternError: An expression is needed, and not the groups.
     """
     group.nothing()
     if group.is_named:
@@ -204,7 +204,7 @@ class Extent(NamedTuple):
 
 
 def extent_of(regex: Regex) -> Extent:
-    """Return how large an expression is; parts that occur often are looked at once."""
+    """Return the size of an expression; repeated parts are visited once."""
     known: dict[int, Extent] = {}
 
     def extent(node: Regex) -> Extent:

@@ -1,7 +1,7 @@
 """Unicode properties that the standard library does not have, as data.
 
 Each table lists inclusive ranges of hexadecimal code points of the Unicode Character Database, version 17: Scripts.txt
-for the scripts, and PropList.txt (Other_Alphabetic) for what is Alphabetic without being a letter.
+for the scripts, and PropList.txt (Other_Alphabetic) for the Alphabetic characters that are not letters.
 """
 
 from __future__ import annotations

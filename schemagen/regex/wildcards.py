@@ -60,8 +60,8 @@ def unquoted_text() -> ast.Regex:
     """Return the plain scalars of YAML on one line that every reader takes for a string.
 
     They are plain in a block, not within brackets, in YAML 1.1 and in 1.2: the characters are printable, blanks among them;
-    the first is no indicator; there is no ``": "``, no ``" #"``, no colon at the end and no blank at either end; and the
-    whole is nothing that one of the versions resolves to a number, a boolean, null, a timestamp or a mark of its own.
+    the first is not an indicator; there is no ``": "``, no ``" #"``, no colon at the end and no blank at either end; and the
+    whole is not a text that one of the versions resolves to a number, a boolean, null, a timestamp or a mark of its own.
 
     Source: YAML 1.2.2, sections 7.3.3 and 10.3; the types of YAML 1.1.
     """
@@ -103,7 +103,7 @@ def _resolved_by_yaml() -> ast.Regex:
 
 
 def _timestamp() -> ast.Regex:
-    """Return the dates and times of YAML 1.1, whose seconds may have a fraction, and whose zone may stand behind blanks."""
+    """Return the dates and times of YAML 1.1, with optional fractions of seconds, and optional blanks before the zone."""
     few = ast.repeat(_DIGIT, 1, 2)
     date = ast.concat(ast.repeat(_DIGIT, 4, 4), ast.literal("-"), few, ast.literal("-"), few)
     colon, blanks = ast.literal(":"), ast.star(_BLANK)
@@ -130,7 +130,7 @@ def text_without(literals: Iterable[str]) -> ast.Regex:
 
 
 def text_before(stop: str, others: Iterable[str] = ()) -> ast.Regex:
-    """Return the texts behind which ``stop`` is the first occurrence of a literal.
+    """Return the texts after which ``stop`` is the first occurrence of a literal.
 
     Such a text holds no literal, and does not end with the beginning of one that would be complete by the end of ``stop``:
     before ``aa`` no text ends with ``a``.
@@ -163,7 +163,7 @@ def delimited_list(delimiter: ast.Regex, item: ast.Regex) -> ast.Regex:
 def delimited_subsequence(delimiter: ast.Regex, items: Sequence[ast.Regex]) -> ast.Regex:
     """Return one or more of some items in their order, some of them left out, with a delimiter between each two.
 
-    Behind its first item each of those that follow may stand with a delimiter before it, or not. So a subsequence begins in the
+    After its first item each later one may come with a delimiter before it, or not. So a subsequence begins in the
     first half of the items and goes on over the second, or lies in the second.
     """
     if len(items) == 1:
