@@ -291,7 +291,7 @@ class ContextFreeGrammar:
 
 
 def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:
-    """Return an expression with some of its parts replaced, and what that makes simpler."""
+    """Return an expression with some of its parts replaced, simplified where that allows it."""
     if expression in known:
         return known[expression]
     if isinstance(expression, Sequence):
