@@ -7,7 +7,7 @@ takes any line makes no literal a keyword. With reserved words
 - the terminal never takes a keyword, neither as the longest match nor by stopping before it;
 - a keyword is not read where a longer text of the terminal begins: ``ifx`` is a name, not ``if`` and ``x``.
 
-That is what a lexer with one set of terminals does with keywords and names, and nothing else of it.
+A lexer with one set of terminals treats keywords and names in this way. Nothing else of such a lexer is imitated.
 
 Source: of this project; `basic` of lark has the same rule for literals that a pattern matches as a whole.
 """

@@ -320,7 +320,11 @@ def test_mistakes_in_the_w3cs_notation_have_a_place(mistake: Mistake) -> None:
             (2, 12),
             "the option max_tokens=3 of the rule 'root'",
         ),
-        (EBNF('root ::= a\na[lazy] ::= "(" a ")" | "x"'), (2, 2), "the lazy rule 'a', which is not a regular expression"),
+        (
+            EBNF('root ::= a\na[lazy] ::= "(" a ")" | "x"'),
+            (2, 2),
+            "the lazy rule 'a', which is not a regular expression",
+        ),
         (EBNF(r'root ::= Regex("(a)\\1")'), (1, 10), "back-reference"),
         (EBNF("root ::= A - 'x'\nA ::= '(' A ')' | 'x'", "w3c"), (1, 12), "a difference of rules that call themselves"),
         (EBNF("root ::= 'a' | 'b' - root", "w3c"), (1, 20), "a difference of rules that call themselves"),
