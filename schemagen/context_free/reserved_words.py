@@ -1,4 +1,4 @@
-"""Reserved words for lark's dynamic lexer, which has none: where a name is allowed it reads ``if`` as one.
+"""Reserved words for lark's dynamic lexer, which has none. Where a name is allowed it reads ``if`` as one.
 
 A keyword is a literal of the grammar that a terminal given by a pattern matches as a whole, and could continue: ``if``,
 where there is ``NAME: /[a-z]+/``; of ``"if"i`` one way to write it suffices. No text of such a terminal has blanks: one that

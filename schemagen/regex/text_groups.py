@@ -146,7 +146,7 @@ def _subsequence(group: TextGroup) -> Regex:
 
 
 def _token(group: TextGroup) -> Regex:
-    """Return the texts of tokens. An expression over characters has none: code that counts tokens reads the groups by name.
+    """Return the texts of tokens. An expression over characters cannot count them: code that does reads the groups by name.
 
     Raises:
         UnsupportedPatternError: An expression is needed, and not the groups.
