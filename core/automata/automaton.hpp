@@ -1,5 +1,4 @@
-// What a mask engine needs from an automaton over bytes, whatever its kind: a start, a step, and whether a text may
-// end.
+// The interface of a mask engine to an automaton over bytes of any kind: a start, a step, and whether a text may end.
 //
 // Masks, budgets, forced tokens and token tables follow from these for any machine. A machine that knows more about
 // itself says so in a facet: that the rest of its text is that of a string (string_view.hpp), that its containers can

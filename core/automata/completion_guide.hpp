@@ -1,4 +1,4 @@
-// A facet of automata: what a machine knows, without a search, of the shortest text that ends (masks/completion.hpp).
+// A facet of automata: the knowledge, without a search, of the shortest text that ends (masks/completion.hpp).
 //
 // Each answer may be "unknown", which is the default: a machine gives the answers it has.
 #pragma once

@@ -125,7 +125,7 @@ uint32_t StringMasks::free_beside(uint32_t state) {
     return 0;
 }
 
-// The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
+// The state that most letters lead to, and stay in; 0 if there is none, or it is the state itself.
 uint32_t StringMasks::hub_of(uint32_t state) {
     static constexpr std::string_view kProbes = "etaoinrs 0A-";
     for (char first : kProbes.substr(0, 2)) {
@@ -242,7 +242,7 @@ void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe
     SafeRow& row = safe_[state];
     row.chars[slice * 2 + ending] = safe.chars;
     row.exact |= uint32_t{safe.exact} << (slice * 2 + ending);
-    // What holds of all its characters holds of those of a narrower slice.
+    // A property of all its characters is one of those of a narrower slice.
     for (unsigned left = Slice::within(slice); left; left &= left - 1) {
         const size_t k = static_cast<size_t>(std::countr_zero(left)) * 2 + ending;
         row.chars[k] = std::max(row.chars[k], safe.chars);

@@ -87,7 +87,7 @@ struct StringRest {
     size_t memory_bytes() const;
 };
 
-// What walks write in, kept between them; each thread has one.
+// The buffers of walks, kept between them; each thread has one.
 struct Workspace {
     struct Level {
         Configuration config;

@@ -27,7 +27,7 @@ void SubstringWalk::run(uint32_t state) {
     }
 }
 
-// Ask for what the visit of a node will read, whose own memory was asked for when it was put into the queue.
+// Prefetch the data that the visit of a node will read. Its own memory was prefetched when it was put into the queue.
 void SubstringWalk::look_ahead(size_t at) const {
     constexpr size_t kAhead = 4;
     if (at + kAhead >= queue_.size()) return;

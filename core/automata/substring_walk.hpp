@@ -3,7 +3,7 @@
 //
 // The first places in a long text allow thousands of tokens, and the nodes and states on the way lie far apart in
 // memory. So the places that are to be visited are a queue, which asks for the memory of a place when it
-// is put there, and for what that memory points to some places before its turn (software prefetching; Mowry, Lam &
+// is put there, and for the memory it points to some places before its turn (software prefetching; Mowry, Lam &
 // Gupta 1992). The edges of a state and the children of a node are both sorted by their bytes, so they are merged.
 // Where a substring ends at one place of the text, which is soon, the text has the only edge.
 //

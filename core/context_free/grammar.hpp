@@ -27,8 +27,8 @@ using LexemeId = uint32_t;
 struct Lexeme {
     SymbolId terminal;
     NodeId text;
-    NodeId longer;  // a lexeme ends only where the text does not go on to one of these; kEmpty: anywhere
-    bool marked;    // `text` has the lexeme, the mark (lexer.hpp), and all that may follow
+    NodeId longer;  // a lexeme ends only where the text does not go on to one of these; anywhere if kEmpty
+    bool marked;    // `text` has the lexeme, the mark (lexer.hpp), and every text that may follow
 };
 
 class ContextFreeGrammar {

@@ -21,7 +21,7 @@ public:
     std::vector<State> states_of(LexemeId lexeme);
     // Those that a byte leads to; of a state that `states_of` returned.
     const std::vector<State>& next(State state) const { return states_[state].next; }
-    // What the end says if the lexeme may end there.
+    // The promise of the lexeme if it may end there.
     const std::optional<Promise>& end(State state) const { return states_[state].end; }
     size_t state_count() const { return states_.size(); }
     size_t memory_bytes() const;

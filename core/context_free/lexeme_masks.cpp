@@ -39,8 +39,8 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
 
-// Makes a plan part by part. What looks further down the stack than some entries on top is left open, unless all of the
-// plan does; the rest is known by the entries that it looks at.
+// Makes a plan part by part. A part that looks further down the stack than some entries on top is left open, unless all
+// of the plan does; the other parts depend only on these entries.
 class LexemeMasks::PlanMaker {
 public:
     // `lowest`: the entry that the whole plan looks at.
@@ -117,14 +117,15 @@ const TailTree::Step& LexemeMasks::step(ParserState state, TailTree::NodeId node
     return scans_.tails().step(node, parser_.viable(state));
 }
 
-// What a parser takes of a node that has none below it, and no tokens that have to be asked for; null: of others.
+// The tokens of a leaf that the parser takes. Null if the node has others below it, or tokens that have to be asked
+// for.
 const TokenSet* LexemeMasks::leaf_behind(ParserState state, TailTree::NodeId node) {
     if (scans_.tails().depth(node)) return nullptr;
     const TailTree::Step& own = step(state, node);
     return own.asked.empty() ? &own.taken : nullptr;
 }
 
-// The plan of what a parser takes of a node: its own tokens, and those of the nodes below it.
+// The plan for a node: its own tokens, and those of the nodes below it, as far as the parser takes them.
 uint32_t LexemeMasks::plan_behind(ParserState state, TailTree::NodeId node) {
     if (const uint32_t known = behind_ids_.find(node, state); known != StateMemo::kNone) return known;
     poll();
@@ -169,7 +170,7 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     return maker.finish(plan_ids_, lexer);
 }
 
-// Of states that are no stacks all is decided.
+// For states that are not stacks everything is decided.
 uint32_t LexemeMasks::make_whole_plan(ParserState parser, LexerState lexer) {
     const LexerMask& mask = lexer_mask(lexer);
     Parts parts{mask.inner};

@@ -1,4 +1,4 @@
-// What the tokens of a vocabulary do within one lexeme: which stay in it, and which leave it with what tail.
+// The effects of the tokens of a vocabulary within one lexeme: which stay in it, and which leave it with which tail.
 //
 // A token that stays is allowed, wherever the parser is. One that leaves is cut at the end of the lexeme, and its rest
 // belongs to a class of tails (tail_classes.hpp). Tokens are read along the trie of the vocabulary. Results below its
@@ -24,7 +24,7 @@ struct LexemeScan {
     std::vector<Group> leaving;
     TailTree::NodeId tails;                            // of these
     bool ends = false;                                 // whether it may end before the token
-    std::shared_ptr<const TokenSet::Words> beginning;  // then: the tokens that keep its promise; null: all
+    std::shared_ptr<const TokenSet::Words> beginning;  // then: the tokens that keep its promise, or null for all
 };
 
 class LexemeScans {

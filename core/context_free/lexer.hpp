@@ -72,7 +72,7 @@ public:
     ByteSet next_bytes(LexerState state);
     // The component after a byte, for a single component without states.
     std::optional<Component> next(const Component& component, uint8_t byte);
-    // What its end says, if it may end.
+    // The promise at its end, if it may end.
     std::optional<Promise> end(const Component& component);
     // That the texts of a lexeme begin with.
     const ByteSet& first_bytes(LexemeId lexeme);

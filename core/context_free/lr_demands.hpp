@@ -1,4 +1,4 @@
-// What a stack of an LR parser must have below its top so that a text can be finished.
+// The conditions on an LR parser's stack, below its top, under which a text can be finished.
 //
 // Where a generator has resolved a conflict, or where a lexer takes a text for another terminal, tables lead into dead
 // ends. An LR parser is a pushdown system: the configurations from which it can come to an end are a regular set of
@@ -41,7 +41,7 @@ public:
     using Lookaheads = std::vector<uint64_t>;  // `words()` words
     // For each item of a state the lookaheads, and then whether the text can be finished anyhow.
     using Set = std::vector<uint64_t>;
-    // What becomes of a stack with a state on top when a rule was read above it, by lookahead.
+    // The effect of a rule that was read above a state, on a stack with this state on top, by lookahead.
     struct Outcomes {
         Lookaheads asked;   // those for which this is known; with others, and those of none below, there is no way on
         bool ends = false;  // with the end of the text

@@ -158,7 +158,7 @@ void NeighbourClasses::unite_ways() {
     }
 }
 
-// What tells terminals apart.
+// The neighbours of each terminal: terminals with different ones are in different classes.
 std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(const std::vector<SymbolId>& read) {
     std::vector<Neighbours> out(read.size());
     if (!std::all_of(read.begin(), read.end(), [&](SymbolId each) { return is_free(each); })) unite_ways();

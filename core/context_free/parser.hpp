@@ -1,4 +1,4 @@
-// What reads the terminals of a context-free grammar: configurations of a pushdown automaton, as numbers.
+// The parser of the terminals of a context-free grammar: configurations of a pushdown automaton, as numbers.
 //
 // A configuration is a value: equal numbers, equal futures. So texts may be forked and rolled back for nothing, and
 // results about a configuration are cached by its number.
@@ -43,7 +43,7 @@ private:
 class StackReach {
 public:
     void look(uint32_t height) { lowest_ = std::min(lowest_, height); }
-    // The lowest entry that a task looks at; UINT32_MAX: none.
+    // The lowest entry that a task looks at, or UINT32_MAX if it looks at none.
     template <class Task>
     uint32_t measure(const Task& task) {
         const uint32_t before = std::exchange(lowest_, UINT32_MAX);

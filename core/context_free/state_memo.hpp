@@ -20,7 +20,7 @@ public:
     static constexpr uint32_t kNone = PairMap::kNone;
 
     explicit StateMemo(Parser& parser) : parser_(parser), stacks_(parser.stacks()) {}
-    // What `ask()` says of a state, under one of many questions.
+    // The answer of `ask()` for a state, under one of many questions.
     template <class Ask>
     uint32_t get(uint32_t question, ParserState state, const Ask& ask) {
         if (const uint32_t known = find(question, state); known != kNone) return known;
@@ -48,7 +48,7 @@ public:
         const StackOf whole = parser_.stack_of(state);
         by_top_.insert(*stacks_, question, whole.context, whole.stack, {answer, lowest});
     }
-    // The entries of a stack; 0: it is none.
+    // The entries of a stack; 0 if the state is not a stack.
     uint32_t height(ParserState state) const { return stacks_ ? stacks_->height(parser_.stack_of(state).stack) : 0; }
     void clear() {
         answers_.clear();

@@ -44,7 +44,7 @@ struct TokenSet {
         std::shared_ptr<const MaskPieces> pieces;
         std::vector<uint32_t> ids;
     };
-    std::shared_ptr<const Mask> mask;  // null: listed
+    std::shared_ptr<const Mask> mask;  // null if listed
     std::vector<uint32_t> list;
     uint32_t count = 0;
     void add_to(uint32_t* words, size_t size) const;

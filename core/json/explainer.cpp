@@ -225,7 +225,7 @@ std::string Explainer::expected_key(const Configuration& config, uint8_t byte, c
     return keys_for(config, prefix) + " is expected" + where;
 }
 
-// What keeps a container open.
+// The missing parts that keep a container open.
 std::string Explainer::open_end(const Configuration& config, const std::string& pointer) {
     const FrameState* state = config.frame->state;
     if (state->closable.any())

@@ -1,4 +1,4 @@
-// What the state of a frame allows next: which keys and items its disjuncts can take, and where these lead.
+// The moves from the state of a frame: which keys and items its disjuncts can take, and where these lead.
 #pragma once
 #include <vector>
 

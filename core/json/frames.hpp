@@ -35,7 +35,7 @@ struct KeyByte {
     uint8_t byte;
 };
 
-// The text that a chain ends with since `start` (nullptr: all of it), and a copy of a text that lives as long as the
+// The text that a chain ends with since `start` (all of it if nullptr), and a copy of a text that lives as long as the
 // frames.
 std::string text_since(const KeyByte* last, const KeyByte* start);
 std::string_view store(const std::string& text, Arena& arena);
@@ -55,15 +55,15 @@ struct ValueList {
 
 enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };
 
-// What one open object or array (or the root) allows, whatever surrounds it: its registers and values derived from
-// them. Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks;
+// The values that one open object or array (or the root) allows, whatever surrounds it: its registers and data derived
+// from them. Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks;
 // registers that cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
 struct FrameState {
     FrameKind kind;
     bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
-    uint32_t id;           // 0: the table is full, this state lives in the arena of a matcher
+    uint32_t id;           // 0 if the table is full: this state lives in the arena of a matcher
     uint32_t position;     // the position of the container
-    uint32_t child;        // what its current value must satisfy
+    uint32_t child;        // of its current value, in `Positions::children`
     uint32_t count;        // members or items, the current one included, as far as it matters
     uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
     uint32_t bytes;        // of the allocation

@@ -69,8 +69,8 @@ bool UniqueItems::must_close(const Frame* frame, Arena& arena) {
     return states_.with_value(frame->state, targets, extra_start, arena)->more.none();
 }
 
-// Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not
-// be.
+// The values that a value must not be. Called when `frame` expects one under `key` (quoted, canonical) or at its
+// current index.
 void UniqueItems::set_forbidden(Frame* frame, std::string_view key, Arena& arena) {
     frame->child_forbidden = nullptr;
     std::vector<std::string_view> values;

@@ -18,14 +18,14 @@ namespace schemagen {
 
 namespace {
 
-constexpr uint32_t kMostSteps = 50'000;  // of one search; a step takes about 1 us
-constexpr uint32_t kStepsPerByte = 16;   // in addition, for each byte of the text so far: a long way is not wrong
+constexpr uint32_t kMostSteps = 50'000;         // of one search; a step takes about 1 us
+constexpr uint32_t kStepsPerByte = 16;          // and for each byte of the text so far: a long way is not wrong
 constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
-constexpr uint64_t kMostWork = 100'000;    // steps of all searches for one mask, besides the one from its own place
-constexpr uint32_t kStepsOfLimit = 2'000;  // that a step counts for which a limit has stopped
-constexpr uint32_t kMostBytes = 200'000;   // of a text
-constexpr size_t kMostKnown = 400'000;     // configurations
-constexpr uint32_t kWide = 512;            // tokens to the end from which on each place is one of its own
+constexpr uint64_t kMostWork = 100'000;         // steps of all searches for one mask, except that from its place
+constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
+constexpr uint32_t kMostBytes = 200'000;        // of a text
+constexpr size_t kMostKnown = 400'000;          // configurations
+constexpr uint32_t kWide = 512;                 // tokens to the end from which on each place is one of its own
 constexpr uint32_t kSlack = 64;  // tokens by which one token may raise the need, where the exact need is not computed
 
 // Where much is left, hardly any two places are the same, so the results of one search do not help another. So the text

@@ -1,4 +1,5 @@
-// What makes the masks of a constraint. A machine that has no engine of its own (`MaskFactory`) gets that of masks.hpp.
+// The maker of the masks of a constraint. A machine without an engine of its own (`MaskFactory`) gets that of
+// masks.hpp.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// What schemagen/engine/native/lowering.py fills: a JSON automaton over the shared automata, and in the end a
+// The builder for schemagen/engine/native/lowering.py: a JSON automaton over the shared automata, and in the end a
 // constraint.
 #pragma once
 #include <nanobind/nanobind.h>

@@ -349,7 +349,7 @@ struct Row {
 class RowFiller {
 public:
     explicit RowFiller(std::vector<Row> rows) : rows_(std::move(rows)) {}
-    // What went wrong in any row is thrown in the end.
+    // An error in any row is thrown in the end.
     void fill(size_t threads);
 
 private:
@@ -604,7 +604,7 @@ auto locked(Result (TokenTable::*method)() const) {
     };
 }
 
-// What `read` writes of a table, an array of the shape that `shape` tells.
+// The numbers that `read` writes of a table, as an array with the shape from `shape`.
 template <class Shape, class Read>
 auto read_table(const TokenTable& table, const Shape& shape, const Read& read) {
     auto numbers = [&] {

@@ -53,7 +53,7 @@ size_t Leaves::size() const {
     return known_.size();
 }
 
-// What identifies the meaning of a leaf; nothing where that is not worth remembering, or not known.
+// The identity of the meaning of a leaf. Empty if it is unknown or not worth a cache entry.
 std::optional<std::string> SchemaReader::key_of(PyObject* schema) const {
     std::string key;
     bool known = each_member(schema, [&](PyObject* name, PyObject* value) {

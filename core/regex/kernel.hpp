@@ -30,7 +30,7 @@ public:
     std::optional<uint32_t> least_chars(NodeId node);
     // A superset of the bytes that its words are made of.
     ByteSet used_bytes(NodeId node) const;
-    // About, with what this class remembers. NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
+    // Approximate, with the caches of this class. NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
     size_t memory_bytes() const;
 
 private:

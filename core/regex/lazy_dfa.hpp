@@ -103,7 +103,7 @@ private:
     uint32_t leave_track(const Track& track, uint32_t id, uint8_t byte, SubstringTable::State next);
     NodeId node_on_track(uint32_t id);
     struct Row {
-        const Classes* classes = nullptr;  // null: never stepped from
+        const Classes* classes = nullptr;  // null before the first step
         uint32_t* targets = nullptr;
         bool boundary = false, accepting = false;  // copies of the fields of the state
     };

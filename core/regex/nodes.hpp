@@ -130,7 +130,7 @@ public:
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 
-    // The nodes that denote here what these denote in another kernel.
+    // The nodes here that denote the same as some of another kernel.
     std::vector<NodeId> adopt(const Nodes& from, const std::vector<NodeId>& roots);
 
     bool nullable(NodeId node) const { return nodes_[node].nullable; }

@@ -97,7 +97,7 @@ public:
     uint32_t longest(const NumberState& state) const;
     // Whether two neighbouring bytes lead to different states, or may.
     bool differs(const NumberState& state, uint8_t byte) const;
-    // The state that is here what this one is among other numbers.
+    // The state here that equals a state of other numbers.
     NumberState adopted(const Numbers& from, uint32_t state);
     // The same state, without exponents if every value inside is usually written without one: neither below 10^-4 nor
     // from 10^16 on, where json.dumps begins to write them. Then the values inside have few texts.

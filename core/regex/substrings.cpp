@@ -157,7 +157,7 @@ void SubstringTable::Construction::append(uint8_t byte) {
     link_[made] = length_[target] == length_[at] + 1 ? target : copy_of(at, byte, target);
 }
 
-// What number each state gets: first those that have to be written, one after the other.
+// The number of each state: first those that have to be written, one after the other.
 std::vector<SubstringTable::State> SubstringTable::Construction::numbers(size_t& words) const {
     std::vector<State> numbers(length_.size());
     for (State state = 1; state < numbers.size(); ++state) numbers[link_[state]] = 1;  // it ends at more places

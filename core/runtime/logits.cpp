@@ -100,7 +100,7 @@ bool repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
 }
 
 // Whether one of the logits [begin, end) is NaN, or inf without being that of an end. First a look for NaN and both
-// infinities, which takes less; -inf is what other processors write where they forbid a token.
+// infinities, which is faster; -inf is common, since other processors write it where they forbid a token.
 template <class F>
 bool overflows(const typename F::Bits* scores, size_t begin, size_t end, std::span<const uint32_t> ends) {
     using Bits = typename F::Bits;

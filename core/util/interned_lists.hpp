@@ -18,7 +18,7 @@ public:
     InternedLists() { intern({}); }
     // kNone if it was not interned.
     uint32_t find(List list) const { return find(list, hash_words(list.data(), list.size())); }
-    // What `operator[]` returned before holds no longer, unless the list was known.
+    // Invalidates results of `operator[]`, unless the list was known.
     uint32_t intern(List list) {
         const uint64_t hash = hash_words(list.data(), list.size());
         if (const uint32_t known = find(list, hash); known != kNone) return known;

@@ -29,7 +29,7 @@ namespace schemagen {
 
 // The interpreter that calls the core (python/interpreter.cpp). Without one there is no lock and no signal.
 struct Interpreter {
-    void* (*give_up_lock)();         // returns what to take it back with, never nullptr
+    void* (*give_up_lock)();         // returns the state needed to take it back, never nullptr
     void (*take_lock)(void* saved);  // does not return while the interpreter ends
     bool (*handle_signals)();        // whether a handler raised
     unsigned long (*thread)();       // a number for this thread
@@ -51,7 +51,7 @@ class Work;
 struct Here {
     uint32_t countdown = 64;  // polls until the next look
     Work* innermost = nullptr;
-    void* saved = nullptr;  // without the interpreter's lock: what to take it back with
+    void* saved = nullptr;  // without the interpreter's lock: the state needed to take it back
     int64_t looked =
         0;  // when the call began, gave up the lock or looked for signals, whichever was last; 0: not known yet
     const std::atomic<bool>* stop = nullptr;  // of a thread of ours, which never has the lock: whether it is to end

@@ -1,7 +1,7 @@
 """Terminals that compete for the longest match where the parser expects several of them at once.
 
 A lexer that knows what the parser expects runs these terminals side by side. A lazy one ends all of them at its first match;
-otherwise the longest match of any of them is taken, as each terminal that has it. So what a terminal may match depends on
+otherwise the longest match of any of them is taken, as each terminal that has it. So the matches of a terminal depend on
 which others are expected beside it. Those that are always beside it, in every place, are found from the rules:
 
 - beside an item, those that the rules called there begin with, and those that follow if these rules may be empty;

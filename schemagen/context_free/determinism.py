@@ -2,7 +2,7 @@
 
 An expression is deterministic if the next character alone tells which of its positions it belongs to (Brüggemann-Klein and
 Wood 1998, one-unambiguous expressions, by the automaton of Glushkov 1961). Where all its repetitions are greedy, too, a
-backtracking matcher has no choice to regret: it ends at the last place of its only path where it may, which is the longest
+backtracking matcher never has to backtrack: it ends at the last accepting place of its only path, which is the longest
 match.
 """
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     JsonReader = Callable[[dict[str, object] | bool, JsonLayout | None], Expression]
 
-#: How terminals are told apart: by the longest match, or any.
+#: How the lexer chooses between terminals: by the longest match, or any.
 Lexer = Literal["longest", "any"]
 
 #: Rules, one with a parameter counted for each of its values.
@@ -252,7 +252,7 @@ class _Rules:
         return alternatives(*empty, sequence(read, self._ignored(scope)))
 
     def _words(self, languages: list[tuple[ast.Regex, str]]) -> tuple[Expression, int]:
-        """Return a choice of terminals, and how many it has: one place if none of them is optional."""
+        """Return a choice of terminals, and the number of its parts: one place if no terminal is optional."""
         if any(is_nullable(regex) for regex, _ in languages):
             read = alternatives(*(self._lexeme(regex, label) for regex, label in languages))
             return read, len(read.parts) if isinstance(read, Alternatives) else 1
@@ -411,7 +411,7 @@ def _has_loop(node: Node) -> bool:
 
 
 def _max_tokens(scanner: Scanner, at: int) -> NoReturn:
-    """Bound a rule by the number of its tokens: not yet."""
+    """Refuse a bound on the tokens of a rule, which is not supported yet."""
     raise scanner.unsupported(
         "the attribute max_tokens",
         at,

@@ -1,4 +1,4 @@
-"""What ``x-guidance`` in a schema of ``%json {...}`` says of how its values are written.
+"""The meaning of ``x-guidance`` in a schema of ``%json {...}``: how its values are written.
 
 Its options are llguidance's. Those that say the layout of the JSON are kept; where one would change which values there are, or
 has no exact counterpart here, it is refused, and none is ignored.

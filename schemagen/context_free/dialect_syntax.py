@@ -155,7 +155,7 @@ class Attributes:
 
     Attributes:
         lazy: Whether its first match ends it.
-        ending: What ends it: ``stop=`` or ``suffix=``.
+        ending: Its end: ``stop=`` or ``suffix=``.
         max_tokens: The place of ``max_tokens=``.
         temperature: The place of ``temperature=``.
         stop_capture: The place of ``stop_capture=``.

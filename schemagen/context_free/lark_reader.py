@@ -8,7 +8,7 @@ terminals, and the terminals' patterns. The texts that a terminal matches depend
 `basic`             terminals are tried in lark's order, whatever the parser expects, and the first that matches is taken
 `contextual`        (LALR) the same among the terminals that the state of the parser expects
 
-Rules have no priorities here: they choose between trees of a text, not between texts. A terminal that the grammar declares
+Priorities of rules are ignored: they choose between trees of a text, not between texts. A terminal that the grammar declares
 can be bound to an expression, which the Earley parser reads character by character: no lexer looks for its end.
 """
 

@@ -42,7 +42,7 @@ _START = re.compile(r"Using an undefined rule: NonTerminal\('(?P<name>.*)'\)")
 #: A definition as other notations have it.
 _EQUALS = re.compile(r"[ \t]*[?!]{0,2}(?P<name>\w+)(?:\.-?[0-9]+)?[ \t]*(?P<sign>::=|:=|=)")
 _COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
-#: What lark asserts where the only grammar of a name lies in the working directory, in which it does not look.
+#: The assertion of lark where the only grammar of a name lies in the working directory, in which it does not look.
 _ELSEWHERE = re.compile(r"Couldn't import grammar \(.*\), but")
 _TOKEN = re.compile(r"Token\('\w+', '(\w+)'\)")
 _INVALID_TEXT = "it is not a grammar in lark's language"
@@ -130,7 +130,7 @@ class LarkSource:
             raise LimitError(
                 "the grammar is nested deeper than lark can read it", fix="use rules for parts of it"
             ) from None
-        except Exception as error:  # lark raises also what its own mistakes are, such as an IndexError for `x: x`
+        except Exception as error:  # lark also raises errors of its own bugs, such as an IndexError for `x: x`
             raise translated(error, self.text) from error
         return made
 
@@ -204,7 +204,7 @@ def _check_terminal(terminal: Any, flags: int) -> None:
         raise error(f"Bad regexp in token {terminal.name}: {pattern}") from None
     if width == 0:
         raise error("Dynamic Earley doesn't allow zero-width regexps", terminal)
-    if "(?<" in pattern or flags:  # what does not show before a pattern is compiled
+    if "(?<" in pattern or flags:  # these only show when a pattern is compiled
         re.compile(pattern, flags)
 
 

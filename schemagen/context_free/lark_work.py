@@ -31,7 +31,7 @@ MAX_STEPS = 3_000_000
 #: Rules that templates may be made into, and characters of the name of one: lark names them by their arguments.
 MAX_TEMPLATES, MAX_NAME = 2_000, 2_000
 TOKEN, PART, CHARACTER, SYMBOL, CUBE, ROUND = 30, 40, 20, 20, 16, 6
-#: What numbers of alternatives are cut at, so that they stay numbers of the machine.
+#: The limit on counted alternatives, so that they stay machine numbers.
 _MANY = 10**12
 #: From this number of rounds on, lark makes rules of five to ten symbols for a repetition.
 _WRITTEN_OUT, _FACTOR = 50, 10

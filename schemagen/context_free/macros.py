@@ -77,7 +77,7 @@ class Arguments:
 
 
 class _Macro:
-    """What every macro needs: its arguments, checked, and errors that name its place."""
+    """The common part of macros: their arguments, checked, and errors that name their place."""
 
     def __init__(self, scanner: Scanner, given: Arguments, prefix: str) -> None:
         self.scanner = scanner

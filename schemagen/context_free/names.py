@@ -1,4 +1,4 @@
-"""What symbols are called in messages, reports and diagrams: as the author of the grammar knows them."""
+"""The names of symbols in messages, reports and diagrams: those that the author of the grammar knows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 40
 #: Rules that lark makes of a repetition in another rule.
 _REPETITION = re.compile(r"__(?P<rule>.+)_(?:star|plus)_\d+")
-#: What `to_python_re` escapes for the sake of a flag, and numbers that have a letter.
+#: Characters that `to_python_re` escapes for the sake of a flag, and numbers that have a letter.
 _ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|.)")
 _WRITTEN = {"x09": r"\t", "x0a": r"\n", "x0d": r"\r", " ": " ", "#": "#"}
 #: Terminals that lark has no name for.

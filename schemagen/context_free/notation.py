@@ -1,6 +1,6 @@
 """The common parts of notations of rules: names, alternatives, groups and repetitions.
 
-A subclass says how a rule ends and what a terminal looks like. All of them are scannerless: a literal or a set of characters
+A subclass defines the end of a rule and the form of a terminal. All of them are scannerless: a literal or a set of characters
 is a `Text`, and texts side by side become one.
 
 Invariant: groups are at most `MAX_NESTING` deep, so that later passes may recurse over the rules.

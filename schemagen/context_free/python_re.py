@@ -127,7 +127,7 @@ def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: t
     return Lexeme(ast.conjunction(_taken(pattern), *claims), marked=True)
 
 
-# What lexemes are made of, each part once: in a grammar hundreds of them differ in their rivals only.
+# The parts of lexemes, each cached: in a grammar hundreds of lexemes differ in their rivals only.
 
 
 @lru_cache(maxsize=1024)
@@ -392,7 +392,7 @@ def _rivals(beginnings: list[str]) -> Iterator[list[int]]:
     """Yield for each branch those before it that can match where it does: of many keywords few begin with one another.
 
     Args:
-        beginnings: What each branch begins with.
+        beginnings: The beginning of each branch.
     """
     ends: dict[str, list[int]] = {}  # the branches of a beginning
     longer: dict[str, list[int]] = {}  # the branches that go on after it

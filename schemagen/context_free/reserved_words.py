@@ -1,4 +1,4 @@
-"""Reserved words for lark's dynamic lexer, which has none: where a name is allowed it reads ``if`` as one.
+"""Reserved words for lark's dynamic lexer, which has none. Where a name is allowed it reads ``if`` as one.
 
 A keyword is a literal of the grammar that a terminal given by a pattern matches as a whole, and could continue: ``if``,
 where there is ``NAME: /[a-z]+/``; of ``"if"i`` one way to write it suffices. No text of such a terminal has blanks: one that
@@ -7,7 +7,7 @@ takes any line makes no literal a keyword. With reserved words
 - the terminal never takes a keyword, neither as the longest match nor by stopping before it;
 - a keyword is not read where a longer text of the terminal begins: ``ifx`` is a name, not ``if`` and ``x``.
 
-That is what a lexer with one set of terminals does with keywords and names, and nothing else of it.
+A lexer with one set of terminals treats keywords and names in this way. Nothing else of such a lexer is imitated.
 
 Source: of this project; `basic` of lark has the same rule for literals that a pattern matches as a whole.
 """

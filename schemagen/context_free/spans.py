@@ -257,7 +257,7 @@ class _Chart:
                 yield _Step(to, begin, _Part(None, place, end))
 
     def _ends_within(self, whole: _Part, symbol: Symbol, place: int, number: int) -> Iterator[tuple[int, int]]:
-        """Yield where a symbol may end that begins somewhere, the furthest first: the end, negated, and the number of the edge.
+        """Yield the ends of a symbol that begins at a place, the furthest first: the end, negated, and the number of the edge.
 
         They are computed on demand: a left recursive rule has as many as the text is long.
         """

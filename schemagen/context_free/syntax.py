@@ -6,7 +6,7 @@ A grammar is a set of rules. The body of a rule is an expression over rules and 
 Invariants: expressions are frozen; the lower-case constructors apply the cheap identities; the language of a terminal is never
 empty and never holds the empty text.
 
-Source: the regular right parts of LaLonde 1977, which repetitions and alternatives inside of a rule need no new rules for.
+Source: the regular right parts of LaLonde 1977, with which repetitions and alternatives inside a rule need no new rules.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Token(HashedOnce):
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class TokenRun(HashedOnce):
-    """Whole tokens of the vocabulary, of text: it begins and ends where tokens do.
+    """Whole tokens of text from the vocabulary: the run begins and ends at token boundaries.
 
     Attributes:
         low: How many at least, 1 or more.
@@ -291,7 +291,7 @@ class ContextFreeGrammar:
 
 
 def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:
-    """Return an expression with some of its parts replaced, and what that makes simpler."""
+    """Return an expression with some of its parts replaced, simplified where that allows it."""
     if expression in known:
         return known[expression]
     if isinstance(expression, Sequence):

@@ -3,7 +3,7 @@ r"""Assertions anywhere, by a deterministic automaton that is turned back into a
 Idea: run all ways to match the pattern at once. A thread is what remains of the pattern (a leaf that is being matched,
 and a stack of the syntax after it) together with its obligation, one language to which the rest of the text has to belong:
 `$`, `\b` and look-aheads are intersected into it where they are met, and both are replaced by their derivatives at each
-character (alternating automata; Chandra, Kozen & Stockmeyer 1981). What look-behinds ask for is tracked beside the
+character (alternating automata; Chandra, Kozen & Stockmeyer 1981). The languages of look-behinds are tracked beside the
 threads, as the derivatives of (anything x) by the text so far. Threads that differ in their obligation only are
 merged by its union, so there are finitely many states. The automaton is minimised (Moore) and its states are eliminated
 one by one, the cheapest first, until one expression is left (Kleene; Brzozowski & McCluskey 1963).
@@ -47,7 +47,7 @@ MAX_STATES = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rest:
-    """What remains of a pattern: ``node`` (or a leaf that is being matched), then ``then``. Interned, so eq is `is`."""
+    """The rest of a pattern: ``node`` (or a leaf that is being matched), then ``then``. Interned, so eq is `is`."""
 
     node: Syntax | State
     then: _Rest | None

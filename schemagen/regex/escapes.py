@@ -27,7 +27,7 @@ _POSIX = re.compile(r"\[:\^?[A-Za-z]+:\]")
 _B_IN_EMPTY = sys.version_info >= (3, 14)
 _HEX = "0123456789abcdefABCDEF"
 _POSIX_FIX = "write the characters, for instance 'a-zA-Z', or use Rust's dialect, which has these classes"
-_NOT_REGULAR = "what a group matched has to be remembered, which no finite automaton can do"
+_NOT_REGULAR = "the match of a group has to be remembered, which no finite automaton can do"
 
 
 def folded(cursor: Cursor, ranges: Ranges) -> Ranges:

@@ -56,8 +56,8 @@ _FLAG_FIELDS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verb
 
 #: The text after "(?" -> the name of the group, and why no automaton or this dialect has it.
 _REFUSED_GROUPS = {
-    "P=": ("back-reference", "what a group matched has to be remembered, which no finite automaton can do"),
-    "(": ("conditional group", "it depends on what a group matched, which no finite automaton remembers"),
+    "P=": ("back-reference", "the match of a group has to be remembered, which no finite automaton can do"),
+    "(": ("conditional group", "it depends on the match of a group, which no finite automaton remembers"),
     ">": ("atomic group", "it forbids backtracking, which changes what the rest of the pattern may match"),
     "|": ("branch-reset group", "it is part of Perl's dialect only"),
     "R": ("recursion", "a recursive pattern is not regular"),

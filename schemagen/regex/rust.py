@@ -6,7 +6,7 @@ The crate itself is asked first whether the text is a pattern (`rust_sets.refusa
 reader below then gives the meaning: the texts of a match, not the choice of one, for which lazy quantifiers and the flag ``U``
 make no difference.
 
-What differs from the other dialects: classes nest and have set operations (``[a-z&&[^aeiou]]``), which bind weaker than
+Differences from the other dialects: classes nest and have set operations (``[a-z&&[^aeiou]]``), which bind weaker than
 standing side by side and from the left; the tables of `\d`, `\s`, `\w` and `\p{...}` are the crate's own; `$` is only the very
 end of the text; `.` refuses the line feed alone; ``a**`` and ``^*`` repeat a repetition; without the flag ``u`` the class
 escapes, `\b` and the flag ``i`` are ASCII.
@@ -49,7 +49,7 @@ _FLAG_FIELDS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verb
 _CONTROLS = {"a": 0x07, "f": 0x0C, "t": 0x09, "n": 0x0A, "r": 0x0D, "v": 0x0B}
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 _ASCII_SETS = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
-#: How the crate's messages begin about what other dialects have.
+#: The beginnings of the crate's messages about constructs of other dialects.
 _NEEDS_ANOTHER_DIALECT = ("look-around", "backreferences")
 
 

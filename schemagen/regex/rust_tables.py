@@ -1,4 +1,4 @@
-r"""What `\d`, `\s` and `\w` hold in Rust's `regex` crate, by the Unicode version of its tables.
+r"""The characters of `\d`, `\s` and `\w` in Rust's `regex` crate, by the Unicode version of its tables.
 
 Written by tools/rust_tables.py, which asks the crate. Each table lists inclusive ranges of hexadecimal code points.
 """

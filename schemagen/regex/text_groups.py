@@ -1,7 +1,7 @@
 r"""The text groups of a `Regex`: named groups that stand for a kind of text, such as ``(?P<QUOTED_TEXT>)``.
 
 Their names are those of Koo, Liu & He 2024, Table 1. The paper shows two of them, ``(?P<SUBSTRING_OF>abc)`` and
-``(?P<PARAGRAPH_TOKEN>)+``; the notation of the others' arguments is ours. What ``|`` separates are the arguments:
+``(?P<PARAGRAPH_TOKEN>)+``; the notation of the others' arguments is ours. The arguments are separated by ``|``:
 
     (?P<QUOTED_TEXT>)                                no argument
     (?P<TEXT_UNTIL>stop), (?P<SUBSTRING_OF>text)     a fixed text, with the escapes of patterns: \.
@@ -146,7 +146,7 @@ def _subsequence(group: TextGroup) -> Regex:
 
 
 def _token(group: TextGroup) -> Regex:
-    """Return the texts of tokens. An expression over characters has none: code that counts tokens reads the groups by name.
+    """Return the texts of tokens. An expression over characters cannot count them: code that does reads the groups by name.
 
     Raises:
         UnsupportedPatternError: An expression is needed, and not the groups.
