@@ -86,7 +86,7 @@ def random_token_ids(grammar: Grammar, *, seed: int = 0, max_tokens: int = 100) 
     """
     choose = random.Random(seed)  # noqa: S311 - a seed is what is wanted
     matcher, vocabulary = grammar.matcher(), grammar.vocabulary
-    left, written = max(max_tokens, grammar.min_new_tokens or 0), list[int]()
+    left, written = max(max_tokens, matcher.tokens_to_finish() or 0), list[int]()
     while True:
         if left == 0 and not matcher.is_accepting():
             raise ValueError(f"no end within {len(written)} tokens: {_text(vocabulary, written)[-200:]!r}")

@@ -212,7 +212,7 @@ def _may_read_ahead(
     token, and half of the passes is all that there is to save.
     """
     alone = {name: value for name, value in options.items() if name != "pad_token_id"}
-    return len(grammars) == 1 and can_read_ahead(model, inputs, alone, grammars[0])
+    return len(grammars) == 1 and can_read_ahead(model, inputs, alone)
 
 
 def _result(

@@ -101,7 +101,7 @@ def decode(
     budget = budget_of(model, options, prompt_tokens)
     check_budget(grammar, budget)
     started = time.perf_counter()
-    if budget is not None and can_read_ahead(model, inputs, options, grammar):
+    if budget is not None and can_read_ahead(model, inputs, options):
         run = read_ahead(model, inputs["input_ids"], grammar, budget, options, seed=seed, speculation=speculation)
         text, used = finish(grammar, run.token_ids, options)
         seconds = time.perf_counter() - started

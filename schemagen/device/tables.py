@@ -165,8 +165,8 @@ def _table_of(grammar: Constraint) -> Any:
     if table is None:
         raise MatcherError(
             f"{grammar!r} has no table over tokens",
-            why="only grammars of the compiled engine are exported, and none that counts tokens, such as those of thoughts",
-            fix='compile it with engine="native", or decode with schemagen.LogitsProcessor',
+            why="a grammar that counts tokens, such as that of thoughts, has no table",
+            fix="decode with schemagen.LogitsProcessor",
             code="no-table",
         )
     return table

@@ -1,4 +1,4 @@
-"""Whether there is a compiled core, and its engines of regular languages."""
+"""The compiled core as an import that explains itself, and its engines of regular languages."""
 
 from __future__ import annotations
 
@@ -19,20 +19,11 @@ if TYPE_CHECKING:
 SOURCE_OF_CORE = "core/python/module.cpp"
 
 
-def has_core() -> bool:
-    """Whether the compiled core is installed."""
-    try:
-        require_core()
-    except SchemagenError:
-        return False
-    return True
-
-
 def require_core() -> None:
     """Import the compiled core.
 
     Raises:
-        SchemagenError: It is not installed; no other engine takes its place unless it is asked for.
+        SchemagenError: It is not installed.
     """
     try:
         import schemagen._core  # noqa: F401 - the question is whether it can be

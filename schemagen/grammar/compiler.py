@@ -6,10 +6,13 @@ import gc
 import marshal
 import os
 import re
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, overload
 
 from schemagen.arguments import check_flag, kind_of
+from schemagen.engine.languages import require_core
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, OptionError, UnsatisfiableSchemaError, VocabularyError
 from schemagen.grammar.context_free_specs import ContextFree
@@ -17,8 +20,6 @@ from schemagen.grammar.grammar import Grammar, mistyped
 from schemagen.grammar.json_texts import Json
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.pipeline import (
-    EngineName,
-    choose_engine,
     context_free_engine,
     json_engine,
     pattern_engine,
@@ -29,7 +30,7 @@ from schemagen.grammar.pipeline import (
     unwritable,
 )
 from schemagen.grammar.schema_size import check_size
-from schemagen.grammar.schema_values import check_values, warn_of_names
+from schemagen.grammar.schema_values import check_values, frames_inside, warn_of_names
 from schemagen.grammar.specs import Choice, Regex, list_of_others, pattern_text, type_of_adapter
 from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.threads.clock import Deadline
@@ -78,7 +79,6 @@ class CompileOptions(LayoutOptions, total=False):
     resources: Mapping[str, Any] | None
     limits: Limits | None
     cache: Cache
-    engine: EngineName
 
 
 _memory = GrammarMemory()
@@ -141,7 +141,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     resources: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cache: Cache = "memory",
-    engine: EngineName = "auto",
+    engine: str | None = None,
     as_: TextFormat = "json",
 ) -> Grammar:
     """Return the grammar of a type, JSON Schema, `Regex`, `Choice`, `GBNF`, `EBNF` or `Lark` over a vocabulary.
@@ -162,8 +162,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
             microseconds (`cache_info`, `clear_cache`). None keeps nothing.
-        engine: "native" is the compiled core, and so is "auto": an error where it is not installed. "reference" is pure
-            Python, slow and without recursive schemas.
+        engine: Deprecated and ignored: the compiled core does all masks. `schemagen.reference` has the engine in Python.
         as_: How a value is written: "json"; "python", a constructor call; "yaml"; "xml"; and "csv" or "markdown", a table of a
             ``list[Row]``. The value is the same. Other than "json" is for types, and but for "python" for schemas, too;
             ``property_order``, ``whitespace`` and ``resources`` are for JSON.
@@ -182,7 +181,9 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
     """
     check_layout(property_order, whitespace)
-    _check_arguments(vocabulary, engine, strict, resources, limits, cache)
+    if engine is not None:
+        _warn_of_engine(engine)
+    _check_arguments(vocabulary, strict, resources, limits, cache)
     spec = understood(spec)
     if as_ != "json":
         spec = _written(spec, as_, property_order=property_order, whitespace=whitespace, resources=resources)
@@ -191,7 +192,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     documents = _NOTHING if resources is None else _freeze(dict(resources))
     key = None
     if cache is not None and frozen.key is not None and documents.key is not None:
-        reading = (property_order, whitespace, options.limits, strict, documents.key, engine)
+        reading = (property_order, whitespace, options.limits, strict, documents.key)
         key = (frozen.key, vocabulary.fingerprint, reading)
         known = _memory.get(key)
         if known is not None:
@@ -202,7 +203,6 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "strict": strict,
         "resources": documents.copy(),
         "limits": options.limits,
-        "engine": engine,
     }
     grammar = _compile_without_collector(frozen, vocabulary, options, arguments)
     _refuse_unwritable(grammar)
@@ -314,9 +314,6 @@ def recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> G
 _ORDERS = ("schema", "any")
 
 
-_ENGINES = ("auto", "native", "reference")
-
-
 def check_layout(property_order: Any, whitespace: Any) -> None:
     """Refuse a mistyped layout: taken for its default it would change the language without a word.
 
@@ -328,10 +325,17 @@ def check_layout(property_order: Any, whitespace: Any) -> None:
     _check_whitespace(whitespace)
 
 
-def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
+def _warn_of_engine(engine: Any) -> None:
+    warnings.warn(
+        f"engine={engine!r:.80} is deprecated and has no effect: every grammar runs in the compiled core. The engine in pure "
+        "Python is schemagen.reference.compile(spec, vocabulary)",
+        DeprecationWarning,
+        stacklevel=frames_inside(),
+    )
+
+
+def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
     """Refuse values that `compile` does not take."""
-    if engine not in _ENGINES:
-        raise mistyped("engine", engine, _ENGINES)
     check_flag("strict", strict)
     if cache is not None and cache != "memory":
         raise _no_cache(cache)
@@ -436,17 +440,21 @@ def _arguments_of(tp: Any) -> tuple[Any, ...] | None:
 
 
 def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any]) -> Grammar:
-    spec, chosen = frozen.value, choose_engine(arguments["engine"])
+    # An import statement takes longer, though it does nothing. A module that another thread is importing is there already,
+    # without the names that it defines last.
+    if not hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
+        require_core()
+    spec = frozen.value
     if isinstance(spec, Regex | Choice):
         try:
-            made = pattern_engine(spec, vocabulary, options, chosen)
+            made = pattern_engine(spec, vocabulary, options)
         except UnsatisfiableSchemaError as error:
             raise unwritable(spec) or error from error
-        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
+        return Grammar(frozen, vocabulary, arguments, implementation=made)
 
     if isinstance(spec, ContextFree):
-        made, over = context_free_engine(spec, vocabulary, options, chosen)
-        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made, over=over)
+        made, over = context_free_engine(spec, vocabulary, options)
+        return Grammar(frozen, vocabulary, arguments, implementation=made, over=over)
 
     target = target_of(spec)
     if target is None and isinstance(spec, dict):
@@ -454,12 +462,11 @@ def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, argum
     if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
         spec = snapshot(spec)
     source = read_source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
-    made, is_exact = json_engine(source, styled(options, target), vocabulary, chosen)
+    made, is_exact = json_engine(source, styled(options, target), vocabulary)
     return Grammar(
         frozen,
         vocabulary,
         arguments,
-        engine=chosen,
         implementation=made,
         target=target,
         is_exact=is_exact or target is not None,  # a type checks its values itself

@@ -133,7 +133,7 @@ def regex_of(spec: Any) -> ast.Regex:
         raise UnsupportedGrammarError(
             f"{spec!r:.80} cannot stand for a terminal: {error.fact}",
             why="there is no regular expression for it",
-            fix="use engine='native'; Lark.parse needs a pattern, choices, or a type without recursion",
+            fix="compile the grammar as it is; Lark.parse needs a pattern, choices, or a type without recursion",
         ) from error
     except RecursionError:
         raise LimitError(

@@ -9,14 +9,13 @@ from typing_extensions import TypeVar
 
 from schemagen.arguments import check_text
 from schemagen.engine.options import Options
-from schemagen.errors import LimitError, OptionError, ValidationFailed
+from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.pipeline import (
     guest_engine,
     json_regex,
     pattern_of,
     read_source,
-    reference_engine,
     report_of,
     styled,
     unordered,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from schemagen.draw import Drawing
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.grammar.compiler import FrozenSpec
-    from schemagen.reference.index import ReferenceEngine
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
     from schemagen.types.reflection import Target
@@ -54,19 +52,17 @@ class Grammar(Generic[T]):
 
     Attributes:
         vocabulary: The vocabulary it is a mask over.
-        engine: "native" or "reference".
         thought_tokens: 0: there are no thoughts before its texts.
     """
 
     thought_tokens = 0
 
-    def __init__(  # noqa: PLR0913 - what a grammar is, once; `compile` alone makes them
+    def __init__(
         self,
         frozen: FrozenSpec,
         vocabulary: Vocabulary,
         arguments: dict[str, Any],
         *,
-        engine: str,
         implementation: Engine,
         target: Target[Any] | None = None,
         is_exact: bool = True,
@@ -75,7 +71,6 @@ class Grammar(Generic[T]):
         # A schema is kept as bytes: few need it again, and for the garbage collector it would be hundreds of objects.
         self._frozen = frozen if frozen.marshalled is None else frozen._replace(value=None)
         self.vocabulary = vocabulary
-        self.engine = engine
         self._arguments = arguments
         self._implementation = implementation
         self._target = target
@@ -120,7 +115,7 @@ class Grammar(Generic[T]):
             return report_of_rules(self.spec, self._implementation)
         if isinstance(self.spec, Regex | Choice):
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
-        return report_of(self.schema, self._arguments, self._target, self.engine)
+        return report_of(self.schema, self._arguments, self._target)
 
     @property
     def min_new_tokens(self) -> int | None:
@@ -152,28 +147,18 @@ class Grammar(Generic[T]):
         return isinstance(self.spec, ContextFree) and self.spec.forces_text
 
     @property
-    def is_native(self) -> bool:
-        """Whether it runs in the compiled core."""
-        return self.engine == "native"
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether its matchers can tell the next bytes in advance: those of the compiled core can."""
-        return bool(getattr(self._implementation, "reads_ahead", self.is_native))
-
-    @property
     def counts_tokens(self) -> bool:
         """Whether it is a grammar that counts tokens of text: what is read of it is tokens, and no bytes."""
         return bool(getattr(self._implementation, "counts_tokens", False))
 
     @property
     def token_table(self) -> _core.TokenTable | None:
-        """This grammar as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        """This grammar as a table over tokens, for `schemagen.device`; None if it counts tokens."""
         return self._token_table
 
     @cached_property
     def _token_table(self) -> _core.TokenTable | None:
-        if self.engine != "native" or self.counts_tokens:
+        if self.counts_tokens:
             return None
         from schemagen import _core
 
@@ -201,11 +186,11 @@ class Grammar(Generic[T]):
 
         Raises:
             UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
-            LimitError: The automaton is too large to be built whole, which the reference engine does.
+            LimitError: The automaton is too large to be built whole.
             MatcherError: No text begins with ``after``.
             OptionError: ``what`` is none of these, "pushdown" of what has no objects and arrays, or "rules" of no grammar text.
 
-        Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
+        Cost: of "automaton" and "index", building the whole automaton, seconds at worst; an index O(V) for each state.
         """
         is_pattern = isinstance(self.spec, Regex | Choice | ContextFree)
         is_text = isinstance(self.spec, ContextFree)
@@ -227,14 +212,18 @@ class Grammar(Generic[T]):
             from schemagen.draw.rules import draw_rules
 
             return draw_rules(self.spec.rules(), max_rules=max_states)
-        engine = self._as_reference()
+        if self.schema is not None and self._arguments["property_order"] == "any":
+            raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
+        from schemagen.draw.byte_automaton import byte_automaton
+
+        machine = byte_automaton(self.regex(), self._arguments["limits"])
         if kind == "automaton":
             from schemagen.draw.automaton import draw_automaton
 
-            return draw_automaton(engine.fsm, max_states=max_states)
+            return draw_automaton(machine, max_states=max_states)
         from schemagen.draw.index import draw_index
 
-        return draw_index(engine, max_states=max_states, max_tokens=max_tokens)
+        return draw_index(machine, self.vocabulary, max_states=max_states, max_tokens=max_tokens)
 
     def validate(self, text: str) -> T:
         """Return the value that a complete text denotes: an instance of the type, parsed JSON, or the text itself.
@@ -395,23 +384,6 @@ class Grammar(Generic[T]):
 
         return draw_pushdown(self._read_again()[0], max_states=max_states)
 
-    def _as_reference(self) -> ReferenceEngine:
-        """Return the engine whose automaton is built whole."""
-        from schemagen.reference.index import ReferenceEngine
-
-        if isinstance(self._implementation, ReferenceEngine):
-            return self._implementation
-        if self.schema is not None and self._arguments["property_order"] == "any":
-            raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
-        try:
-            return cast("ReferenceEngine", reference_engine(self.regex(), self.vocabulary, self._arguments["limits"]))
-        except LimitError as error:
-            raise LimitError(
-                error.fact,
-                why="a finite automaton is built whole before it is drawn",
-                fix="lower the bounds of repetitions and lengths, or draw 'mask', of a schema 'pushdown', instead",
-            ) from error
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the spec and the options: the grammar is compiled again where it is unpickled."""
         from schemagen.grammar.compiler import recompile
@@ -419,8 +391,8 @@ class Grammar(Generic[T]):
         return (recompile, (self.spec, self.vocabulary, self._arguments))
 
     def __repr__(self) -> str:
-        """Show the spec and the engine."""
-        return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
+        """Show the spec and the size of the vocabulary."""
+        return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size})"
 
     def _repr_html_(self) -> str:
         """Show the spec, the size of the vocabulary and the counts of the report as a table in a notebook."""

@@ -163,7 +163,7 @@ class Lark(GrammarText):
         raise UnsupportedGrammarError(
             "a grammar of lark is no regular expression",
             why="where a terminal ends depends on what follows it",
-            fix="use engine='native', and draw 'mask'; as a pattern, write it as GBNF",
+            fix="draw 'mask'; as a pattern, write it as GBNF",
         )
 
     def parse(self, text: str) -> Any:

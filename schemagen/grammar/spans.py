@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import Guest
     from schemagen.vocabulary import Vocabulary
 
-_ARGUMENTS = ("whitespace", "property_order", "limits", "engine")
+_ARGUMENTS = ("whitespace", "property_order", "limits")
 #: Layouts of values to read a text with, where it is not known with which one it was written.
 LAYOUTS: tuple[dict[str, Any], ...] = ({}, {"whitespace": "any", "property_order": "any"})
 

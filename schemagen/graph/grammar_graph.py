@@ -81,23 +81,13 @@ class GrammarGraph:
         return GraphReader(self.parts, self._engines, self.starts, self.vocabulary)
 
     @property
-    def is_native(self) -> bool:
-        """Whether it runs in the compiled core."""
-        return all(part.language.is_native for part in self.parts if isinstance(part.language, Grammar))
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether its matchers can tell what comes next: those of the compiled core can."""
-        return bool(getattr(self._engine, "reads_ahead", self.is_native))
-
-    @property
     def token_table(self) -> _core.TokenTable | None:
-        """It as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        """It as a table over tokens, for `schemagen.device`; None if it counts tokens."""
         return self._token_table
 
     @cached_property
     def _token_table(self) -> _core.TokenTable | None:
-        if not self.is_native or isinstance(self._engine, CountingEngine):
+        if isinstance(self._engine, CountingEngine):
             return None
         from schemagen import _core
 
@@ -122,9 +112,7 @@ class GrammarGraph:
         """The whole as one automaton."""
         rules = rules_of(self.parts, self.starts)
         over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
-        return engine_of_rules(
-            rules, over, options, is_native=self.is_native, embed=lambda inner: _embedded(inner, over)
-        )
+        return engine_of_rules(rules, over, options, embed=lambda inner: _embedded(inner, over))
 
     @cached_property
     def _engines(self) -> list[Engine | None]:

@@ -196,7 +196,7 @@ class MicroBatches:
         model = self._lm.model
         inputs = inputs_of([job.token_ids], self._pad, model.device)
         options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
-        if not can_read_ahead(model, inputs, options, job.constraint):
+        if not can_read_ahead(model, inputs, options):
             return False
         reader, tally = _Listener(job, self._wants_alone), Tally()
         with suppress(_SegmentOver):

@@ -195,10 +195,6 @@ class Faulty:
         """Be the grammar otherwise."""
         return getattr(self._grammar, name)
 
-    @property
-    def reads_ahead(self):
-        return False
-
     def matcher(self):
         return FaultyMatcher(self._grammar.matcher(), self._after)
 

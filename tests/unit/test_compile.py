@@ -88,12 +88,9 @@ def test_a_grammar_keeps_its_schema_as_it_was(byte_vocabulary) -> None:
     assert ("/properties/a", "type") in [(entry.pointer, entry.keyword) for entry in grammar.report]
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
-def test_the_report_of_each_engine_names_every_keyword(byte_vocabulary, engine) -> None:
-    """The schema is read again by the means of the engine that the grammar was made with."""
-    if engine == "native":
-        pytest.importorskip("schemagen._core", reason="the compiled core is not there")
-    grammar = schemagen.compile({"type": "string", "maxLength": 2}, byte_vocabulary, engine=engine, cache=None)
+def test_the_report_names_every_keyword(byte_vocabulary) -> None:
+    """The schema is read again for it."""
+    grammar = schemagen.compile({"type": "string", "maxLength": 2}, byte_vocabulary, cache=None)
     assert [entry.keyword for entry in grammar.report] == ["type", "maxLength", "whitespace", "digits"]
 
 
@@ -136,7 +133,7 @@ for make in (
     lambda: schemagen.compile({"type": "integer"}, vocabulary),
     lambda: schemagen.compile(schemagen.Regex("a+"), vocabulary),
     lambda: schemagen.compile(schemagen.GBNF('root ::= "a"'), vocabulary),
-    lambda: schemagen.compile(int, vocabulary, engine="native"),
+    lambda: schemagen.compile(int, vocabulary),
     lambda: schemagen.text.list_of(int).shown() and schemagen.compile(schemagen.text.list_of(int), vocabulary),
     lambda: compile_language(parse_pattern("a+", "python", search=False), vocabulary),
 ):
@@ -147,14 +144,13 @@ for make in (
     else:
         raise AssertionError("something else answered")
 for spec in (int, schemagen.Regex("[0-9]+"), schemagen.text.list_of(int), ["1", "2"]):
-    grammar = schemagen.compile(spec, vocabulary, engine="reference")
-    assert grammar.engine == "reference"
-    assert grammar.validate("1") is not None
+    matcher = schemagen.reference.compile(spec, vocabulary)
+    assert matcher.accept_bytes(b"1") and matcher.is_accepting()
 """
 
 
 def test_without_its_core_the_package_is_imported_and_compiles_nothing_by_itself() -> None:
-    """No engine takes the place of the compiled core unless it is asked for; then there is no warning."""
+    """No engine takes the place of the compiled core; the reference needs none."""
     run = subprocess.run([sys.executable, "-c", WITHOUT_CORE], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
 
@@ -213,19 +209,17 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_shared_parts_are_written_out_or_refused(byte_vocabulary, step, engine) -> None:
+def test_shared_parts_are_written_out_or_refused(byte_vocabulary, step) -> None:
     """A few levels are compiled; forty would be 2 ** 40 parts, and end at once, whatever remembers the grammar."""
-    if engine == "native":
-        schemagen.compile(shared(6, step), byte_vocabulary, cache=None)
+    schemagen.compile(shared(6, step), byte_vocabulary, cache=None)
     wide = shared(40, step)
     for cache in (None, "memory"):
         with pytest.raises(schemagen.LimitError, match="more than 50 MB when it is written out") as caught:
-            schemagen.compile(wide, byte_vocabulary, engine=engine, cache=cache)
+            schemagen.compile(wide, byte_vocabulary, cache=cache)
         assert "$defs" in caught.value.fix
     with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
-        schemagen.compile({"$ref": "urn:x"}, byte_vocabulary, engine=engine, resources={"urn:x": wide})
+        schemagen.compile({"$ref": "urn:x"}, byte_vocabulary, resources={"urn:x": wide})
     with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
         schemagen.to_regex(wide)
 
@@ -270,7 +264,6 @@ def test_a_grammar_is_a_constraint(byte_vocabulary):
     """So is the grammar of several parts that tools and thoughts are made of (`tests/calling`)."""
     grammar = schemagen.compile(bool, byte_vocabulary)
     assert isinstance(grammar, Constraint)
-    assert grammar.is_native
     assert (grammar.thought_tokens, grammar.min_new_tokens, grammar.least_new_tokens) == (0, 4, 4)
 
 
@@ -297,3 +290,12 @@ def test_the_schema_of_a_response_format_is_taken(envelope):
     assert grammar.report.is_exact
     with pytest.raises(schemagen.InvalidSchemaError):
         schemagen.compile({"type": "json_schema"}, vocabulary)
+
+
+@pytest.mark.parametrize("engine", ["auto", "native", "reference"])
+def test_an_engine_is_deprecated(byte_vocabulary, engine) -> None:
+    """The warning names the reference, and the core compiles as ever; the caller's line is the one that is told."""
+    with pytest.warns(DeprecationWarning, match=r"schemagen\.reference\.compile") as caught:
+        grammar = schemagen.compile(int, byte_vocabulary, engine=engine)
+    assert caught[0].filename == __file__
+    assert grammar is schemagen.compile(int, byte_vocabulary)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     import torch
 
-    from schemagen.engine.protocol import Constraint
 
 #: What a generation_config may say without changing more than how tokens are sampled.
 _HARMLESS = frozenset({
@@ -28,16 +27,14 @@ _OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwar
 _KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer"}) | SAMPLING
 
 
-def can_read_ahead(
-    model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any], grammar: Constraint
-) -> bool:
+def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any]) -> bool:
     """Whether `decode_ahead` writes what ``model.generate`` would with these inputs and (completed) options.
 
     That is so for greedy search and sampling without any other option or configuration that changes scores, for one prompt
     without padding, for decoders that are called as transformers calls them by default, whose cache keeps every position and
-    so can be cropped, and for grammars of the compiled engine, alone or as parts of thoughts and tool calls.
+    so can be cropped.
     """
-    if not grammar.reads_ahead or not is_plain_decoder(model) or not _is_one_text(inputs):
+    if not is_plain_decoder(model) or not _is_one_text(inputs):
         return False
     given = {name for name, value in options.items() if value is not None}
     known = isinstance(options.get("do_sample"), bool) and given <= _KNOWN

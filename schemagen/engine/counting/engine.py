@@ -52,16 +52,6 @@ class CountingEngine:
         """Return a cursor at the start of a text."""
         return CountingMatcher(self)
 
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether the matchers of all stretches can tell what comes next."""
-        return self._reads_ahead
-
-    @cached_property
-    def _reads_ahead(self) -> bool:
-        made = [node.engine.matcher() for node in self.nodes if node.engine is not None]
-        return all(hasattr(matcher, "forced_run") for matcher in made)
-
     def start(self) -> tuple[Thread, ...]:
         """Return the threads at the start of a text."""
         return self.closed([self._begun(0)])

@@ -120,8 +120,8 @@ class CountingMatcher:
         """
         if self.is_terminated() or len(self._state.threads) != 1:
             return []
-        inside: Any = self._state.threads[0].matcher
-        run: list[int] = [] if inside is None else inside.forced_run(most)
+        inside = self._state.threads[0].matcher
+        run = [] if inside is None else inside.forced_run(most)
         return run or only_token(self)
 
     def place(self) -> int:
