@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.masks.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,8 +31,9 @@ from schemagen.decode.finish_reason import allows, left_out
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
+from schemagen.masks.bitmask import allocate_token_bitmask, fill_rows, is_native
 from schemagen.masks.logits import mask_and_check, removed_mass
+from schemagen.masks.rows import BITS
 from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:

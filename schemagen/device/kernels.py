@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from schemagen.masks.bitmask import BITS
+from schemagen.masks.rows import BITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ import torch
 from schemagen.device.kernels import advance, allowed_tokens
 from schemagen.device.regions import FREE, HOST, Regions
 from schemagen.errors import MatcherError, VocabularyError
-from schemagen.masks.bitmask import BITS, words_of
+from schemagen.masks.rows import BITS, words_of
 from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:

@@ -11,15 +11,9 @@ from schemagen.arguments import check_text
 from schemagen.engine.options import Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.pipeline import (
-    guest_engine,
-    json_regex,
-    pattern_of,
-    read_source,
-    report_of,
-    styled,
-    unordered,
-)
+from schemagen.grammar.languages import json_regex, pattern_of, unordered
+from schemagen.grammar.pipeline import guest_engine, report_of
+from schemagen.grammar.reading import mistyped, read_source, styled
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.notebook import html_table
@@ -27,13 +21,13 @@ from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from schemagen import _core
     from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
     from schemagen.engine.protocol import Engine, Matcher
-    from schemagen.grammar.compiler import FrozenSpec
+    from schemagen.grammar.memory_cache import FrozenSpec
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
     from schemagen.types.reflection import Target
@@ -57,12 +51,13 @@ class Grammar(Generic[T]):
 
     thought_tokens = 0
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a grammar is, once; `compile` alone makes them
         self,
         frozen: FrozenSpec,
         vocabulary: Vocabulary,
         arguments: dict[str, Any],
         *,
+        compiler: Callable[[Any, Vocabulary, dict[str, Any]], Grammar[Any]],
         implementation: Engine,
         target: Target[Any] | None = None,
         is_exact: bool = True,
@@ -72,6 +67,8 @@ class Grammar(Generic[T]):
         self._frozen = frozen if frozen.marshalled is None else frozen._replace(value=None)
         self.vocabulary = vocabulary
         self._arguments = arguments
+        #: `recompile`, which makes grammars of other specs with arguments like these.
+        self._compile = compiler
         self._implementation = implementation
         self._target = target
         self._is_exact = is_exact
@@ -264,7 +261,8 @@ class Grammar(Generic[T]):
         from schemagen.grammar.spans import spans_in
 
         check_text("spans", text)
-        return spans_in(self.spec, text, self._arguments)
+        arguments = {name: self._arguments[name] for name in ("whitespace", "property_order", "limits")}
+        return spans_in(self.spec, text, lambda spec, over: self._compile(spec, over, arguments))
 
     @staticmethod
     def concat(*parts: Any) -> Grammar:
@@ -277,22 +275,22 @@ class Grammar(Generic[T]):
             OptionError: There is no compiled grammar among them, or two do not go together.
             SchemagenError: As `schemagen.compile` does.
         """
-        from schemagen.grammar import combinators
+        from schemagen.grammar.combinators import concat
 
-        return combinators.compiled(parts, combinators.concat)
+        return _combined(parts, concat)
 
     @staticmethod
     def union(*parts: Any) -> Grammar:
         """Return the grammar of texts that are a text of any of the parts; arguments and errors as for `concat`."""
-        from schemagen.grammar import combinators
+        from schemagen.grammar.combinators import union
 
-        return combinators.compiled(parts, combinators.union)
+        return _combined(parts, union)
 
     def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
         """Return the grammar of ``low`` to ``high`` of these texts (None: no bound), one directly after the other."""
-        from schemagen.grammar import combinators
+        from schemagen.grammar.combinators import repeat
 
-        return combinators.compiled((self,), lambda part: combinators.repeat(part, low, high))
+        return _combined((self,), lambda part: repeat(part, low, high))
 
     def star(self) -> Grammar:
         """Return the grammar of any number of these texts, one directly after the other."""
@@ -346,9 +344,8 @@ class Grammar(Generic[T]):
         Raises:
             LimitError: A limit stopped the work.
         """
-        from schemagen.grammar.compiler import compile as compile_spec
-
-        return compile_spec(self.spec, self.vocabulary, cache=None, **self._arguments)._implementation  # noqa: SLF001 - of its own class
+        again = {**self._arguments, "cache": None}
+        return self._compile(self.spec, self.vocabulary, again)._implementation  # noqa: SLF001 - of its own class
 
     def engine_inside(self, spec: Any, vocabulary: Vocabulary) -> Engine:
         """Return the engine of something that its rules embed, compiled with the options of this grammar.
@@ -386,9 +383,7 @@ class Grammar(Generic[T]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the spec and the options: the grammar is compiled again where it is unpickled."""
-        from schemagen.grammar.compiler import recompile
-
-        return (recompile, (self.spec, self.vocabulary, self._arguments))
+        return (self._compile, (self.spec, self.vocabulary, self._arguments))
 
     def __repr__(self) -> str:
         """Show the spec and the size of the vocabulary."""
@@ -423,6 +418,26 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
 _PICTURES = ("automaton", "pushdown", "rules", "index", "mask")
 
 
-def mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> OptionError:
-    """Return the error for an argument that is none of some words."""
-    return OptionError(f"{name}={value!r:.80}", fix=f"choose one of {', '.join(map(repr, choices))}")
+def _combined(parts: tuple[Any, ...], combination: Callable[..., Any]) -> Grammar:
+    """Return a combination of specs and compiled grammars, compiled as these were.
+
+    Args:
+        parts: One compiled grammar at least, all of them over the same vocabulary.
+        combination: Makes the spec of the parts, which are specs only.
+
+    Raises:
+        OptionError: There is no compiled grammar, or two were compiled in different ways.
+        SchemagenError: As `schemagen.compile` does.
+    """
+    grammars = [part for part in parts if isinstance(part, Grammar)]
+    if not grammars:
+        raise OptionError(
+            "no part is a compiled grammar",
+            why="nothing says over which vocabulary to compile",
+            fix="use schemagen.concat, schemagen.union or schemagen.repeat, which make a spec",
+        )
+    first = grammars[0]
+    for other in grammars[1:]:
+        first.check_combines(other)
+    spec = combination(*(part.spec if isinstance(part, Grammar) else part for part in parts))
+    return first._compile(spec, first.vocabulary, first.arguments_inside())  # noqa: SLF001 - of its own class

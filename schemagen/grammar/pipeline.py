@@ -6,11 +6,10 @@ core and the front end in turns; the front end alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.engine.options import DEFAULT_STYLE, Options
+from schemagen.engine.options import Options
 from schemagen.errors import (
     InvalidSchemaError,
     PatternError,
@@ -20,7 +19,9 @@ from schemagen.errors import (
     UnsupportedSchemaError,
 )
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.specs import Choice, Regex, no_spec
+from schemagen.grammar.languages import pattern_of
+from schemagen.grammar.reading import read_source, styled, target_of
+from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.numbers.rules import MAX_EXPONENT, MAX_SHORT_DIGITS
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.clock import Deadline
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
-    from schemagen.regex import ast
-    from schemagen.schema.normalise import Dialect, Normaliser
+    from schemagen.grammar.reading import Source
     from schemagen.types.reflection import Target
     from schemagen.vocabulary import Vocabulary
 
@@ -42,63 +42,9 @@ if TYPE_CHECKING:
 MANY_CHOICES = 1_000
 
 
-def target_of(spec: Any) -> Target[Any] | None:
-    """Return what pydantic knows of a type; None for a JSON Schema, which needs no pydantic."""
-    if isinstance(spec, dict | bool):
-        return None
-    from schemagen.types.reflection import is_type, reflect
-
-    if not is_type(spec):
-        raise no_spec(spec)
-    return reflect(spec)
-
-
-class _Source(NamedTuple):
-    """A schema and how it is read.
-
-    Attributes:
-        schema: The JSON Schema.
-        dialect: Whose reading of patterns and formats counts.
-        strict: As for `compile`.
-        resources: As for `compile`.
-        marshalled: What `marshal` makes of the schema, if that is at hand.
-    """
-
-    schema: Any
-    dialect: Dialect
-    strict: bool
-    resources: Any
-    marshalled: bytes | None
-
-    def normaliser(self, options: Options) -> Normaliser:
-        """Return a fresh one within the limits of the options."""
-        return _front_end().Normaliser(
-            self.schema,
-            resources=self.resources,
-            strict=self.strict,
-            dialect=self.dialect,
-            max_depth=options.limits.max_depth,
-            max_alternatives=options.limits.max_alternatives,
-            check_time=Deadline(options.limits.max_seconds).check,
-            marshalled=self.marshalled,
-        )
-
-
-def read_source(
-    schema: Any, arguments: dict[str, Any], target: Target[Any] | None, marshalled: bytes | None = None
-) -> _Source:
-    """Return a schema with how it is read: as pydantic reads it where a type made it."""
-    return _Source(schema, _dialect_of(target), arguments["strict"], arguments["resources"], marshalled)
-
-
-def _dialect_of(target: Target[Any] | None) -> Dialect:
-    return "json-schema" if target is None else "python"
-
-
 class _FrontEnd(NamedTuple):
     """What reads a schema and spells it for the core."""
 
-    Normaliser: type[Normaliser]
     JsonLowering: type[JsonLowering]
     begin: Callable[..., CorePass | None]
     constraint_of: Callable[[CorePass, Vocabulary], Engine]
@@ -108,12 +54,11 @@ class _FrontEnd(NamedTuple):
 def _front_end() -> _FrontEnd:
     """Import it when it is first needed, for a pattern does without; once, for importing has its price, too."""
     from schemagen.engine.native.lowering import JsonLowering, begin, constraint_of
-    from schemagen.schema.normalise import Normaliser
 
-    return _FrontEnd(Normaliser, JsonLowering, begin, constraint_of)
+    return _FrontEnd(JsonLowering, begin, constraint_of)
 
 
-def json_engine(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool]:
+def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool]:
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
     try:
         if source.resources is None:
@@ -127,7 +72,7 @@ def json_engine(source: _Source, options: Options, vocabulary: Vocabulary) -> tu
         raise explained(error, source.schema, options, source.dialect, source.resources) from None
 
 
-def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
     The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
@@ -146,38 +91,13 @@ def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) 
 
 
 def _compile_by_front_end(
-    source: _Source, options: Options, vocabulary: Vocabulary, begun: CorePass | None = None
+    source: Source, options: Options, vocabulary: Vocabulary, begun: CorePass | None = None
 ) -> tuple[Engine, bool]:
     normaliser = source.normaliser(options)
     try:
         return _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary), normaliser.is_exact
     finally:
         normaliser.forget()
-
-
-def unordered(fact: str, instead: str) -> UnsupportedSchemaError:
-    """Return the error for an order of keys that an engine cannot give."""
-    return UnsupportedSchemaError(
-        fact,
-        why="it would have to remember which keys there were, in a state for each set of them",
-        fix=f"compile with property_order='schema', or {instead}",
-        code="not-regular",
-    )
-
-
-def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
-    """Return the JSON texts of a schema without recursion as one regular expression."""
-    from schemagen.schema.to_regex import json_text, page_of
-
-    return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
-
-
-_PYTHON_STYLE = replace(DEFAULT_STYLE, integer_fraction=False)
-
-
-def styled(options: Options, target: Target[Any] | None) -> Options:
-    """Python's int is written without a fraction; a JSON Schema integer may be 1.0, as is the default."""
-    return options if target is None else options._replace(number_style=_PYTHON_STYLE)
 
 
 def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None) -> Report:
@@ -210,32 +130,6 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
             ),
         )
     )
-
-
-def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:
-    """Return the language of a pattern, a list of choices or a grammar without recursion."""
-    if isinstance(spec, ContextFree):
-        return spec.regex()
-    from schemagen.regex import ast, parse_pattern
-
-    if isinstance(spec, Regex):
-        return parse_pattern(spec.pattern, spec.dialect, search=False, text_groups=True)
-    if not spec.options:
-        raise UnsatisfiableSchemaError(
-            "a Choice without options", why="there is nothing to choose", fix="give at least one text"
-        )
-    return ast.union(*(ast.literal(option) for option in spec.options))
-
-
-def unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
-    """Return the error of a pattern or choice that no text matches because it asks for what no text contains."""
-    from schemagen.regex.surrogates import surrogate_words
-
-    why = surrogate_words(*((spec.pattern,) if isinstance(spec, Regex) else spec.options))
-    if not why:
-        return None
-    fix = "write the character that the pair stands for, or leave it out"
-    return UnsatisfiableSchemaError("no text can match the pattern", why=why, fix=fix)
 
 
 def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options) -> Engine:
@@ -322,9 +216,8 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
             )
         return context_free_engine(spec, vocabulary, options)[0]
     target = target_of(spec)
-    source = _Source(
-        spec if target is None else target.schema, _dialect_of(target), strict=True, resources=None, marshalled=None
-    )
+    schema = spec if target is None else target.schema
+    source = read_source(schema, {"strict": True, "resources": None}, target)
     try:
         return json_engine(source, styled(options, target), vocabulary)[0]
     except SchemaError as error:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.engine.counting import CountingEngine
-from schemagen.engine.languages import compile_language
+from schemagen.engine.native.lowering import compile_language
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
 from schemagen.grammar.grammar import Grammar

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_count, check_flag, check_seed
 from schemagen.errors import OptionError
-from schemagen.grammar.compiler import check_layout
+from schemagen.grammar.reading import check_layout
 from schemagen.options import BatchOptions, GenerateOptions, StreamOptions, names_of
 from schemagen.options.foreign import FOREIGN
 from schemagen.options.values import checked_values

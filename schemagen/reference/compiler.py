@@ -8,10 +8,10 @@ from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import EMPTY_TEXT, Text, counts_tokens
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
-from schemagen.grammar.compiler import understood
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import without_guests
-from schemagen.grammar.pipeline import counting_rules, json_regex, pattern_of, read_source, styled, target_of
+from schemagen.grammar.languages import json_regex, pattern_of, without_guests
+from schemagen.grammar.pipeline import counting_rules
+from schemagen.grammar.reading import read_source, styled, target_of, understood
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.grammar.token_runs import counting_engine
 from schemagen.grammar.written import written

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
-from schemagen.engine import languages
+from schemagen.engine.native import builder
 from schemagen.engine.protocol import Constraint
 from schemagen.grammar.schema_size import _counter, _is_larger
 from schemagen.installing import install_command
@@ -108,11 +108,11 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
     byte_vocabulary, tmp_path, monkeypatch, is_source
 ) -> None:
     """In a fresh clone nothing is broken: the core has to be built, or the installed package imported."""
-    source = tmp_path / languages.SOURCE_OF_CORE
+    source = tmp_path / builder.SOURCE_OF_CORE
     source.parent.mkdir(parents=True)
     if is_source:
         source.touch()
-    monkeypatch.setattr(languages, "__file__", str(tmp_path / "schemagen" / "engine" / "languages.py"))
+    monkeypatch.setattr(builder, "__file__", str(tmp_path / "schemagen" / "engine" / "native" / "builder.py"))
     monkeypatch.setitem(sys.modules, "schemagen._core", None)
     with pytest.raises(schemagen.SchemagenError, match="is not installed") as caught:
         schemagen.compile({"type": "null"}, byte_vocabulary, cache=None)
@@ -126,7 +126,7 @@ import sys, warnings
 warnings.simplefilter("error")
 sys.modules["schemagen._core"] = None  # an import of it is an ImportError
 import schemagen
-from schemagen.engine.languages import compile_language
+from schemagen.engine.native.lowering import compile_language
 from schemagen.regex import parse_pattern
 vocabulary = schemagen.Vocabulary.byte_vocabulary()
 for make in (
@@ -157,7 +157,7 @@ def test_without_its_core_the_package_is_imported_and_compiles_nothing_by_itself
 
 def test_sources_are_known_by_a_file_that_they_have() -> None:
     """If the file is moved, a clone that was never built would pass for a broken installation."""
-    assert (Path(__file__).parents[2] / languages.SOURCE_OF_CORE).is_file()
+    assert (Path(__file__).parents[2] / builder.SOURCE_OF_CORE).is_file()
 
 
 def test_references_are_in_the_report(byte_vocabulary) -> None:

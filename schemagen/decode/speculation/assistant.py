@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.speculation.drafts import Draft
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask
+from schemagen.masks.bitmask import allocate_token_bitmask
 from schemagen.masks.logits import mask_rows
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

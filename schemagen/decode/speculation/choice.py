@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.finish_reason import allows, left_out
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask
+from schemagen.masks.bitmask import allocate_token_bitmask
 from schemagen.masks.logits import has_overflow, mask_and_check, removed_mass
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     import torch

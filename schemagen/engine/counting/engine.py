@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.engine.counting.matcher import CountingMatcher
 from schemagen.engine.counting.nodes import Thread
-from schemagen.masks.bitmask import BITS, words_of
+from schemagen.masks.rows import BITS, words_of
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:

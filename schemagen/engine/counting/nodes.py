@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from schemagen.engine.protocol import Engine, Matcher
-    from schemagen.masks.bitmask import Words
+    from schemagen.masks.rows import Words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
