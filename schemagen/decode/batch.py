@@ -1,7 +1,11 @@
-"""Many constrained generations: rows of like length are generated together, and each ends or fails by itself.
+"""Many constrained generations: rows are generated together, and each ends or fails by itself.
 
-Rows with the same budget are sorted by length and cut into chunks, the longest first, so that what does not fit into memory
-shows early. Rows are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
+Where the cache of the model is known and the options say no more than how tokens are drawn, rows join and leave between two
+steps (`schemagen.decode.rows`), so that no row waits for a longer one. All other batches are chunks, one call of ``generate``
+each.
+
+Rows of chunks with the same budget are sorted by length, the longest first, so that what does not fit into memory shows early.
+They are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
 others never notice. A row that is alone in its chunk goes through the loop that reads ahead, where that may be.
 
 A row whose logits are broken (NaN) is given up, and the others of its chunk go on. Then it is generated once more alone:
@@ -16,6 +20,8 @@ import time
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from schemagen.decode.batch_size import cut, rows_that_fit
 from schemagen.decode.finish_reason import finish_reason
@@ -32,16 +38,16 @@ from schemagen.decode.loop import (
     inputs_of,
     read_ahead,
 )
-from schemagen.decode.row_sampling import can_sample_rows, samples
+from schemagen.decode.row_sampling import can_sample_rows, samples, sampling_of
+from schemagen.decode.rows import can_queue, written
 from schemagen.decode.speculation import can_read_ahead
+from schemagen.decode.text import Text
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.threads.torch_threads import settle_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import torch
 
     from schemagen.engine.protocol import Constraint
     from schemagen.options.speculation import Speculation
@@ -81,7 +87,7 @@ def decode_batch(
     Args:
         model: With the ``generate`` of transformers.
         rows: The generations.
-        batch_size: Rows per call of ``generate``, at most. None: as many as the memory of the device holds, of prompts of
+        batch_size: Rows at a time, at most. None: as many as the memory of the device holds, of prompts of
             like length (`schemagen.decode.batch_size`).
         pad_token_id: What prompts are padded with; an EOS id if there is nothing better.
         speculation: What is proposed to the model for a row that is alone.
@@ -95,6 +101,10 @@ def decode_batch(
             yield index, completed
         else:
             ready[index] = completed
+    if can_queue(model, ready.values(), batch_size):
+        texts = {index: _text_of(model, rows[index], options) for index, options in ready.items()}
+        yield from _written(model, rows, ready, texts, batch_size, pad_token_id, speculation)
+        return
     for chunk in _chunks(model, rows, ready, batch_size):
         options = ready[chunk[0]]
         seeded = any(rows[index].seed is not None for index in chunk)
@@ -102,6 +112,44 @@ def decode_batch(
         for part in [[index] for index in chunk] if alone else [chunk]:
             found = _decode_chunk(model, [rows[index] for index in part], options, pad_token_id, speculation)
             yield from zip(part, found, strict=True)
+
+
+def _text_of(model: Any, row: Row, options: Mapping[str, Any]) -> Text:
+    """Return a row as a text of the queue; without a seed its random numbers follow from torch's own."""
+    sampling = sampling_of(model, options) if samples(model, dict(options)) else None
+    seed = int(torch.randint(1 << 62, (1,))) if sampling and row.seed is None else row.seed
+    generator = torch.Generator().manual_seed(seed) if sampling and seed is not None else None
+    budget = budget_of(model, options, len(row.token_ids))
+    assert budget is not None, "can_queue looked"
+    return Text(row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator)
+
+
+def _written(
+    model: Any,
+    rows: Sequence[Row],
+    ready: Mapping[int, dict[str, Any]],
+    texts: dict[int, Text],
+    batch_size: int | None,
+    pad_token_id: int | None,
+    speculation: Speculation,
+) -> Iterator[tuple[int, Decoded | Exception]]:
+    """Write texts as a queue of rows; yield each as it ends."""
+    if not texts:
+        return
+    longest = max(texts.values(), key=lambda text: len(text.token_ids) + text.max_new_tokens)
+    most = batch_size or max(1, rows_that_fit(model, len(longest.token_ids) + longest.max_new_tokens))
+    index_of = {id(text): index for index, text in texts.items()}
+    pad = longest.vocabulary.eos_token_ids[0] if pad_token_id is None else pad_token_id
+    for text, seconds in written(model, texts.values(), most, pad):
+        index = index_of[id(text)]
+        row, options = rows[index], ready[index]
+        if isinstance(text.error, LogitsError) and len(texts) > 1:
+            yield index, _decode_chunk(model, [row], options, pad_token_id, speculation)[0]
+        elif text.error is not None:
+            yield index, text.error
+        else:
+            budget, closed = text.max_new_tokens, text.was_left_out
+            yield index, _result(row, text.generated, options, seconds, budget, was_left_out=closed)
 
 
 def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | GenerationError:
@@ -211,8 +259,7 @@ def _may_read_ahead(
     does reading ahead within a batch: a pass of eight rows over five tokens takes 2.2 times as long as one over a single
     token, and half of the passes is all that there is to save.
     """
-    alone = {name: value for name, value in options.items() if name != "pad_token_id"}
-    return len(grammars) == 1 and can_read_ahead(model, inputs, alone)
+    return len(grammars) == 1 and can_read_ahead(model, inputs, options)
 
 
 def _result(

@@ -12,6 +12,7 @@ as a whole, which is neither per row nor safe for threads.
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -39,6 +40,35 @@ _WARPERS: tuple[tuple[str, str, str, Any, Any], ...] = (
 SAMPLING = frozenset(name for name, *_ in _WARPERS)
 #: Ways of sampling that are more than a choice from the last scores.
 _OTHER_WAYS = ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha", "dola_layers", "custom_generate")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn; each default leaves the distribution as it is.
+
+    Attributes:
+        temperature: Divides the logits.
+        top_h: Draw from the likeliest tokens whose entropy is at most this share of that of all; None: from all.
+        top_k: Draw from so many tokens; 0: from all.
+        top_p: Draw from the likeliest tokens that together have this probability.
+        min_p: Draw from tokens that are at least this likely, the likeliest being 1.
+        typical_p: Draw from tokens of typical information that together have this probability.
+        epsilon_cutoff: Draw from tokens of at least this probability.
+        eta_cutoff: The same, with a bound that follows the entropy.
+    """
+
+    temperature: float = 1.0
+    top_h: float | None = None
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float | None = None
+    typical_p: float = 1.0
+    epsilon_cutoff: float = 0.0
+    eta_cutoff: float = 0.0
+
+    def warpers(self, device: str) -> list[Warper]:
+        """Return the warpers of transformers for it, for scores on a device."""
+        return warpers_of(asdict(self), device)
 
 
 class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
@@ -117,8 +147,13 @@ def can_sample_rows(model: Any, options: dict[str, Any]) -> bool:
 
 def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int], *, device: str | None = None) -> RowSampler:
     """Return the sampler that these options of ``generate`` describe, for scores on a device; None: that of the model."""
+    return RowSampler(seeds, sampling_of(model, options).warpers(device or str(model.device)))
+
+
+def sampling_of(model: Any, options: Mapping[str, Any]) -> Sampling:
+    """Return how tokens are drawn with these options of ``generate``, and the defaults of a model."""
     effective = {name: _effective(model, options, name, default) for name, _, _, default, _ in _WARPERS}
-    return RowSampler(seeds, warpers_of(effective, device or str(model.device)))
+    return Sampling(**{name: value for name, value in effective.items() if value is not None})
 
 
 def warpers_of(options: Mapping[str, Any], device: str) -> list[Warper]:
@@ -135,7 +170,7 @@ def warpers_of(options: Mapping[str, Any], device: str) -> list[Warper]:
     return warpers
 
 
-def _effective(model: Any, options: dict[str, Any], name: str, default: Any) -> Any:
+def _effective(model: Any, options: Mapping[str, Any], name: str, default: Any) -> Any:
     """The value of an option: given, else of the given generation_config, else of the model's, else transformers' own."""
     if options.get(name) is not None:
         return options[name]

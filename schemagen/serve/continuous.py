@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from schemagen.decode.choosing import Chooser
 from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, insert
 from schemagen.decode.speculation.eligibility import is_plain_decoder
 from schemagen.errors import GenerationError
-from schemagen.serve.choosing import Chooser
+from schemagen.serve.jobs import together
 from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class ContinuousBatches:
         ends = lm.vocabulary.eos_token_ids
         pad = lm.tokenizer.pad_token_id
         self._ends = list(ends)
-        chooser = Chooser(str(lm.model.device), ends[0] if pad is None else pad)
+        chooser = Chooser(str(lm.model.device), ends[0] if pad is None else pad, together)
         self._manager = _manager(lm.model, self._ends, {"max_requests_per_batch": max_rows, **(sizes or {})})
         insert(_processor(chooser, self._stepped), self._manager)
         self._manager.start()

@@ -16,38 +16,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemagen.decode.finish_reason import may_go_on
-from schemagen.decode.sequences import Cursor
+from schemagen.decode.text import Text
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import torch
-
-    from schemagen.engine.protocol import Constraint
-    from schemagen.vocabulary import Vocabulary
 
 #: Why a text is over, as OpenAI's API says it.
 FinishReason = Literal["stop", "length"]
 #: What the event loop is told of a text: tokens, then how it ended.
 Message: TypeAlias = "list[int] | FinishReason | Exception"
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn.
-
-    Attributes:
-        temperature: Divides the logits.
-        top_p: Draw from the likeliest tokens that together have this probability.
-        top_k: Draw from so many tokens; 0: from all.
-        min_p: Draw from tokens that are at least this likely, the likeliest being 1.
-    """
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
 
 
 class Outbox:
@@ -139,42 +118,22 @@ class Mailbox:
         return message
 
 
-@dataclass(eq=False, slots=True)
-class Job:
-    """A text that is to be written.
+@dataclass(eq=False, slots=True, kw_only=True)
+class Job(Text):
+    """A text of a request: its tokens are told to the event loop, which may give it up.
 
     Attributes:
-        token_ids: The prompt.
-        constraint: What the text must be; None: anything.
-        vocabulary: The tokens, and which of them end a text.
-        max_new_tokens: Most tokens of the text.
-        sampling: How tokens are drawn; None: the likeliest is taken.
-        generator: The random numbers of this text alone; None with `sampling` None.
+        mailbox: To whom the tokens are told.
         stops: Texts at which it stops.
         streams: Whether tokens are told as they come; else with the end, all at once.
-        mailbox: To whom they are told.
-        generated: The tokens so far.
-        cursor: The place in the constraint, where there is one.
-        was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
-        is_cancelled: Whether nobody waits for it any more.
-        is_over: Whether it was ended.
+        is_cancelled: Whether no client waits for it any more.
         created: When it was made, as `time.perf_counter` says it.
     """
 
-    token_ids: tuple[int, ...]
-    constraint: Constraint | None
-    vocabulary: Vocabulary
-    max_new_tokens: int
     mailbox: Mailbox
-    sampling: Sampling | None = None
-    generator: torch.Generator | None = None
     stops: tuple[str, ...] = ()
     streams: bool = False
-    generated: list[int] = field(default_factory=list)
-    cursor: Cursor | None = None
-    was_left_out: bool = False
     is_cancelled: bool = False
-    is_over: bool = False
     created: float = field(default_factory=time.perf_counter)
     _told: int = 0
     _tail: bytes = b""
@@ -187,25 +146,6 @@ class Job:
     def is_wanted(self) -> bool:
         """Whether it is still to be written: it has not ended, and somebody waits for it."""
         return not (self.is_over or self.is_cancelled)
-
-    def stand(self) -> Cursor | None:
-        """Return the cursor behind what was generated, made where there is none yet."""
-        if self.constraint is not None and self.cursor is None:
-            self.cursor = Cursor.start(self.constraint)
-            self.cursor.limit = self.max_new_tokens
-            self.cursor.advance(self.generated)
-        return self.cursor
-
-    def take(self, token_id: int) -> None:
-        """Add a token that was chosen, and end the text if it is over.
-
-        Raises:
-            LimitError: A limit of the constraint stopped the work.
-        """
-        self.generated.append(token_id)
-        if self.cursor is not None:
-            self.cursor.advance([token_id])
-        self.check_end()
 
     def take_read(self, token_ids: list[int]) -> None:
         """Add tokens of a loop that keeps its own cursor, and ends the text itself."""

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.batch_size import rows_that_fit
+from schemagen.decode.cached_rows import CachedRows, can_cache_rows
+from schemagen.decode.choosing import Chooser
 from schemagen.decode.loop import complete_options, inputs_of
 from schemagen.decode.speculation import can_read_ahead, decode_ahead
 from schemagen.decode.speculation.choice import Tally
-from schemagen.serve.choosing import Chooser
-from schemagen.serve.row_cache import CachedRows, can_cache_rows
+from schemagen.serve.jobs import together
 from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class MicroBatches:
         self._max_waiting = max_waiting
         pad = lm.tokenizer.pad_token_id
         self._pad: int = lm.vocabulary.eos_token_ids[0] if pad is None else pad
-        self._chooser = Chooser(str(lm.model.device), self._pad)
+        self._chooser = Chooser(str(lm.model.device), self._pad, together)
         self._rows = CachedRows(lm.model, self._pad, self._chooser) if can_cache_rows(lm.model) else None
         self._waiting: deque[Job] = deque()
         self._live: list[Job] = []

@@ -20,13 +20,14 @@ from schemagen.calling.request import CallForm
 from schemagen.calling.tools import Tool
 from schemagen.calling.wire_profiles import detect_profile
 from schemagen.decode.loop import check_budget, complete_options, context_of
+from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import GenerationError
 from schemagen.prompts.messages import as_messages
 from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import Settings, token_ids_of
 from schemagen.serve.constraints import check_room
 from schemagen.serve.errors import RequestError, about, unsupported
-from schemagen.serve.jobs import Job, Sampling
+from schemagen.serve.jobs import Job
 from schemagen.serve.readers import CallReader, Reader, TextReader
 from schemagen.serve.requests import NamedTool
 
@@ -88,7 +89,7 @@ class Plan:
                         self.constraint,
                         vocabulary,
                         budget,
-                        outbox.mailbox(),
+                        mailbox=outbox.mailbox(),
                         sampling=self.sampling,
                         generator=generator,
                         stops=request.stops,
@@ -250,7 +251,7 @@ class Planner:
         if top_p == 0:
             return None
         temperature = 1.0 if request.temperature is None else max(request.temperature, 1e-3)
-        return Sampling(temperature, top_p, max(0, top_k), request.min_p or 0.0)
+        return Sampling(temperature, top_p=top_p, top_k=max(0, top_k), min_p=request.min_p or None)
 
 
 def _too_many(param: str, given: int, most: int) -> RequestError:

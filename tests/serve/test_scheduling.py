@@ -10,11 +10,12 @@ import pytest
 import torch
 
 import schemagen
+from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import LimitError
 from schemagen.serve import micro_batches
 from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
 from schemagen.serve.errors import RequestError
-from schemagen.serve.jobs import Job, Outbox, Sampling, together
+from schemagen.serve.jobs import Job, Outbox, together
 from schemagen.serve.micro_batches import MicroBatches
 from schemagen.serve.scheduling import timed_out
 from tests.serve.conftest import PERSON

@@ -24,7 +24,7 @@ _WINDOWS = ("sliding_window", "attention_types", "attention_window", "attention_
 #: Methods with which a class of models changes what ``generate`` does.
 _OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwargs_for_generation", "_sample")
 #: Options of ``generate`` that this loop knows, too.
-_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer"}) | SAMPLING
+_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer", "pad_token_id"}) | SAMPLING
 
 
 def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any]) -> bool:
@@ -36,6 +36,11 @@ def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapp
     """
     if not is_plain_decoder(model) or not _is_one_text(inputs):
         return False
+    return chooses_by_scores(model, options)
+
+
+def chooses_by_scores(model: Any, options: Mapping[str, Any]) -> bool:
+    """Whether (completed) options of ``generate`` say no more than how tokens are drawn from the last scores, and how many."""
     given = {name for name, value in options.items() if value is not None}
     known = isinstance(options.get("do_sample"), bool) and given <= _KNOWN
     return known and can_sample_rows(model, dict(options))

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from schemagen.decode.cached_rows import _PASS, _alike
 from schemagen.serve.jobs import Job
-from schemagen.serve.row_cache import _PASS, _alike
 
 
 def jobs_of(lengths):
