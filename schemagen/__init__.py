@@ -55,7 +55,7 @@ from schemagen.errors import (
 from schemagen.structured import Structured, set_default_lm, structured
 
 if TYPE_CHECKING:
-    from schemagen import reference, text
+    from schemagen import text
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.decode import LogitsProcessor
     from schemagen.generation import Failure, Generation
@@ -124,7 +124,6 @@ _HOMES = {
     "gen": "schemagen.templates",
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
-    "reference": "schemagen",
     "repeat": "schemagen.grammar.combinators",
     "text": "schemagen",
     "to_regex": "schemagen.grammar.compiler",
@@ -200,7 +199,6 @@ __all__ = [
     "gen",
     "load",
     "load_bundled",
-    "reference",
     "repeat",
     "set_default_lm",
     "structured",

@@ -126,6 +126,7 @@ import sys, warnings
 warnings.simplefilter("error")
 sys.modules["schemagen._core"] = None  # an import of it is an ImportError
 import schemagen
+from schemagen import reference
 from schemagen.engine.native.lowering import compile_language
 from schemagen.regex import parse_pattern
 vocabulary = schemagen.Vocabulary.byte_vocabulary()
@@ -144,7 +145,7 @@ for make in (
     else:
         raise AssertionError("something else answered")
 for spec in (int, schemagen.Regex("[0-9]+"), schemagen.text.list_of(int), ["1", "2"]):
-    matcher = schemagen.reference.compile(spec, vocabulary)
+    matcher = reference.compile(spec, vocabulary)
     assert matcher.accept_bytes(b"1") and matcher.is_accepting()
 """
 
