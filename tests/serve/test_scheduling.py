@@ -63,7 +63,7 @@ def expected(lm):
 def job_of(lm, outbox, spec, prompt, **more):
     """Return a job."""
     grammar = None if spec is None else lm.compile(spec)
-    return Job(ids_of(lm, prompt), grammar, lm.vocabulary, BUDGET, outbox.mailbox(), **more)
+    return Job(ids_of(lm, prompt), grammar, lm.vocabulary, BUDGET, mailbox=outbox.mailbox(), **more)
 
 
 async def outcome(job):
@@ -299,7 +299,7 @@ def test_messages_of_a_step_are_handed_over_together():
         wake = loop.call_soon_threadsafe
         loop.call_soon_threadsafe = lambda *call: (wakes.append(1), wake(*call))
         boxes = [outbox.mailbox() for _ in range(3)]
-        jobs = [Job((1,), None, None, 8, box) for box in boxes]
+        jobs = [Job((1,), None, None, 8, mailbox=box) for box in boxes]
         boxes[0].put([1])
         with together(jobs):
             for box in boxes:
@@ -321,7 +321,7 @@ def test_messages_go_on_after_a_step_that_raised():
 
     async def main():
         outbox = Outbox()
-        job = Job((1,), None, None, 8, outbox.mailbox())
+        job = Job((1,), None, None, 8, mailbox=outbox.mailbox())
         with contextlib.suppress(RuntimeError), together([job]):
             job.fail(LimitError("too slow"))
             raise RuntimeError
