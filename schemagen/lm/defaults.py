@@ -62,7 +62,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
         if name in _OWN or (name not in FOREIGN and not close):
             continue
         raise OptionError(
-            f"{name}= is no option here",
+            f"{name}= is not an option here",
             why="no method takes it",
             fix=FOREIGN.get(name) or f"did you mean {close[0]}=?",
         )

@@ -72,5 +72,8 @@ def _missing(name: str, call: str, options: Mapping[str, Any]) -> OptionError:
     fact = f"{call.partition('(')[0]}(...) needs {_WHAT[name]}"
     why = f"the argument {name} is missing"
     if foreign is not None:
-        fact, why = f"{foreign}= is no option here", f"the argument {name} is missing, and {foreign}= is not its name"
+        fact, why = (
+            f"{foreign}= is not an option here",
+            f"the argument {name} is missing, and {foreign}= is not its name",
+        )
     return OptionError(fact, why=why, fix=_FIXES[name].format(call=call))
