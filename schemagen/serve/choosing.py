@@ -1,8 +1,8 @@
-"""One step for rows that have nothing in common: each is masked by its own grammar, and drawn in its own way.
+"""One step for independent rows: each is masked by its own grammar, and sampled in its own way.
 
-The token of every row is chosen here, and all other scores are put at ``-inf``, so that whichever loop runs the model (the
-``generate`` of transformers, or its continuous batching) takes this token. A row that fails, whatever the reason, is ended with
-its error, and the others go on.
+The token of every row is chosen here, and all other scores become ``-inf``, so that any loop that runs the model (the
+``generate`` of transformers, or its continuous batching) takes this token. A row that fails for any reason ends with
+its error, and the others continue.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Chooser:
     """Chooses the next token of each row, and gives it to the row's job.
 
     Args:
-        device: Of the model, as text: some warpers keep tensors there.
-        pad: What rows that are over are filled with.
+        device: The device of the model, as text: some warpers keep tensors there.
+        pad: The token for rows that are over.
     """
 
     def __init__(self, device: str, pad: int) -> None:
@@ -49,10 +49,11 @@ class Chooser:
         """Return the chosen token of each row.
 
         Args:
-            jobs: One per row; those that are over, or given up, get padding.
+            jobs: One per row; those that are over or cancelled get padding.
             scores: float [B, V].
 
-        Cost: as `LogitsProcessor.__call__`; one more softmax and sort over the rows that are sampled, for each way of sampling.
+        Cost: as `LogitsProcessor.__call__`; one more softmax and sort over the rows that are sampled, for each way of
+            sampling.
         """
         live = [row for row, job in enumerate(jobs) if job.is_wanted]
         masked = self._masked(jobs, scores, live)
@@ -69,7 +70,7 @@ class Chooser:
         return tokens
 
     def _masked(self, jobs: Sequence[Job], scores: torch.Tensor, live: Sequence[int]) -> torch.Tensor:
-        """Return the scores, with what the grammars forbid at ``-inf``."""
+        """Return the scores, with forbidden tokens at ``-inf``."""
         cursors: list[Cursor | None] = [None] * len(jobs)
         for row in live:
             cursors[row] = self._cursor(jobs[row])
@@ -91,7 +92,7 @@ class Chooser:
 
     @staticmethod
     def _cursor(job: Job) -> Cursor | None:
-        """Return where a job stands; None, and an end, if that cannot be told."""
+        """Return the cursor of a job; on failure end the job and return None."""
         try:
             return job.stand()
         except Exception as error:  # noqa: BLE001 - a limit of its grammar
@@ -100,7 +101,7 @@ class Chooser:
 
     @staticmethod
     def _refuse_broken(jobs: Sequence[Job], masked: torch.Tensor, live: Sequence[int]) -> None:
-        """End the rows without a grammar whose logits are broken; the others were looked at with the mask."""
+        """End the rows without a grammar whose logits are broken; the mask has checked the others."""
         free = [row for row in live if jobs[row].constraint is None]
         if not free:
             return
@@ -127,7 +128,7 @@ class Chooser:
         return tokens
 
     def _sampler(self, sampling: Sampling, jobs: Sequence[Job]) -> RowSampler:
-        """Return what draws the tokens of rows that are sampled in one way."""
+        """Return the sampler for rows that share their options."""
         options = {
             "temperature": sampling.temperature,
             "top_k": sampling.top_k,
@@ -138,12 +139,12 @@ class Chooser:
         return RowSampler(generators, warpers_of(options, self._device))
 
 
-#: Warpers do not look at the ids.
+#: The warpers in use ignore the ids.
 _NO_IDS = torch.empty((0, 0), dtype=torch.int64)
 
 
 def _fail_guilty(jobs: Sequence[Job], cursors: Sequence[Cursor | None]) -> bool:
-    """End the rows whose masks cannot be had; return whether there was one."""
+    """End the rows whose masks cannot be computed; return whether there was one."""
     found = False
     for job, cursor in zip(jobs, cursors, strict=True):
         if cursor is None or cursor.is_over or job.is_over:
@@ -153,7 +154,7 @@ def _fail_guilty(jobs: Sequence[Job], cursors: Sequence[Cursor | None]) -> bool:
             cursor.matcher.fill_next_token_bitmask(words, 0)
             if not words.any():
                 raise MatcherError("no token is allowed", code="dead-end")  # noqa: TRY301 - the row's, as any other
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this row's
+        except Exception as error:  # noqa: BLE001 - any error is this row's
             job.fail(error)
             found = True
     return found
