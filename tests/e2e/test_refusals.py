@@ -341,7 +341,7 @@ def test_options_of_load_that_there_are_not(option, fix):
     name = next(iter(option))
     with pytest.raises(OptionError) as caught:
         schemagen.load(BUNDLED, **option)
-    assert caught.value.fact == f"{name}= is no option of load"
+    assert caught.value.fact == f"{name}= is not an option of load"
     assert fix in caught.value.fix
 
 
