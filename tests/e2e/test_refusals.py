@@ -369,7 +369,7 @@ def test_what_is_no_model_or_no_class(lm):
     for model, spec in ((None, bool), (bool, lm)):
         with pytest.raises(OptionError, match="the model of a Generator is"):
             schemagen.Generator(model, spec)
-    with pytest.raises(schemagen.SchemagenError, match="5 is no class"):
+    with pytest.raises(schemagen.SchemagenError, match="5 is not a class"):
         schemagen.structured(5)
 
 
