@@ -281,7 +281,7 @@ def call(
         ),
     ],
     prompt: Annotated[str, typer.Argument(help="The question for the model.", show_default=False)],
-    run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print what it returns.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print its result.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Let the model answer in words instead.")] = False,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print words, and on standard error arguments, while they are written.")

@@ -47,7 +47,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
     ``eos_token_id``; then call `check`. Not safe for concurrent use by two threads.
 
     Args:
-        grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch.
+        grammar: One grammar for all rows, or one (or None, unconstrained) per prompt of the batch.
         max_new_tokens: The budget of each row: the mask makes the text complete within it. "auto" for the budget of the
             call of ``generate``, if there is one. None for no budget.
         pad_token_id: Allowed, besides EOS, in rows that are complete.

@@ -48,7 +48,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     ``eos_token_id``. It may be reused, and shared by several threads, each with its own generation.
 
     Args:
-        grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch. With beams or
+        grammar: One grammar for all rows, or one (or None, unconstrained) per prompt of the batch. With beams or
             several returned sequences the rows of a prompt share its grammar. None if requests of continuous batching
             bring their grammars (`attach_to`).
         max_new_tokens: The budget of each row, as in ``generate``: the mask makes the text complete within it, if it is

@@ -3,7 +3,7 @@
     pip download --no-deps -d wheels vllm==0.33.0
     python tools/read_contract.py wheels/vllm-*.whl
 
-The sources are read as text out of the wheels, and nothing of them is imported or run. What is written are names: of
+The sources are read as text out of the wheels, and nothing of them is imported or run. It writes names: of
 methods with their parameters, of fields and members, and of what a function imports when it is called.
 """
 
