@@ -103,8 +103,7 @@ class AnswerOptions(DecodingOptions, total=False):
         property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
         as_: How the value is written, as for `schemagen.compile`; a compiled grammar has its own.
         reasoning: Whether the model thinks before it answers, and in how many tokens.
-        show_schema: How the prompt describes the answer: True or "shape", "json_schema", "example", "typescript"; or
-            False.
+        show_schema: The answer in the prompt: True or "shape", "json_schema", "example", "typescript"; or False.
         chat_template: Whether the chat template of the tokenizer is used, if there is one.
     """
 
