@@ -1,17 +1,17 @@
 """Many constrained generations: rows are generated together, and each ends or fails by itself.
 
-Where the cache of the model is known and the options say no more than how tokens are drawn, rows join and leave between two
-steps (`schemagen.decode.rows`), so that no row waits for a longer one. All other batches are chunks, one call of ``generate``
-each.
+If the cache of the model is known and the options only say how tokens are drawn, rows join and leave between two steps
+(`schemagen.decode.rows`), so no row waits for a longer one. All other batches are chunks, one call of ``generate`` each.
 
-Rows of chunks with the same budget are sorted by length, the longest first, so that what does not fit into memory shows early.
-They are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
-others never notice. A row that is alone in its chunk goes through the loop that reads ahead, where that may be.
+Rows of chunks with the same budget are sorted by length. The longest come first, so that running out of memory shows early.
+Rows are padded on the left. A chunk whose generation raises is halved until the failing row is alone; the others are not
+affected. A row that is alone in its chunk goes through the loop that reads ahead, if its options allow it.
 
-A row whose logits are broken (NaN) is given up, and the others of its chunk go on. Then it is generated once more alone:
-with some kernels in half precision its padding is all that was wrong.
+A row whose logits are broken (NaN) is given up, and the others of its chunk go on. Then it is generated once more
+alone: with some kernels in half precision its padding is all that was wrong.
 
-Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of ``generate`` instead of 2 log2 B.
+Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of ``generate`` instead of 2
+log2 B.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Row:
 
     Attributes:
         token_ids: The prompt.
-        grammar: What the text must be.
+        grammar: The grammar of the text.
         seed: For sampling.
     """
 
@@ -80,17 +80,17 @@ def decode_batch(
     speculation: Speculation = READ_AHEAD,
     **generate_kwargs: Any,
 ) -> Iterator[tuple[int, Decoded | Exception]]:
-    """Generate a text for every row; yield the index of a row and what came of it, chunk by chunk.
+    """Generate a text for every row; yield the index of a row and its result or error, chunk by chunk.
 
     The seconds of a row are its share of the time of its chunk; the mass that the mask removes is not measured.
 
     Args:
         model: With the ``generate`` of transformers.
         rows: The generations.
-        batch_size: Rows at a time, at most. None: as many as the memory of the device holds, of prompts of
-            like length (`schemagen.decode.batch_size`).
-        pad_token_id: What prompts are padded with; an EOS id if there is nothing better.
-        speculation: What is proposed to the model for a row that is alone.
+        batch_size: Maximum number of rows at a time. None if the memory of the device decides, for prompts of similar
+            length (`schemagen.decode.batch_size`).
+        pad_token_id: The token that pads prompts; an EOS id by default.
+        speculation: The draft tokens for a row that is alone.
         generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
     """
     settle_threads()
@@ -201,9 +201,9 @@ def _decode_chunk(
     """Generate some rows together; in halves, where that raises."""
     try:
         found = _generate(model, rows, options, pad_token_id, speculation)
-    except Exception as error:  # noqa: BLE001 - out of memory, a dead end, whatever the model does: it is one row's
+    except Exception as error:  # noqa: BLE001 - out of memory, a dead end, any failure of the model: of one row
         if len(rows) == 1:
-            # The frames hold the tensors of the failed generation, perhaps all the memory that there was.
+            # The frames hold the tensors of the failed generation, perhaps all of the memory.
             traceback.clear_frames(error.__traceback__)
             return [error]
     else:
@@ -252,12 +252,12 @@ def _generate(
 def _may_read_ahead(
     model: Any, inputs: dict[str, torch.Tensor], options: dict[str, Any], grammars: Sequence[Constraint]
 ) -> bool:
-    """Whether a row is alone, so that nothing is padded, and the loop that reads ahead writes what ``generate`` would.
+    """Whether a row is alone, so that nothing is padded, and the loop that reads ahead can replace ``generate``.
 
-    For one row it takes half the time. Several rows one after the other do not pay: eight of the bundled model take twice as
-    long as one batch of ``generate``, and of a large model, whose weights are read once for all of them, longer still. Nor
-    does reading ahead within a batch: a pass of eight rows over five tokens takes 2.2 times as long as one over a single
-    token, and half of the passes is all that there is to save.
+    For one row it halves the time. It does not pay for several rows one after the other: eight rows of the bundled
+    model take twice as long as one batch of ``generate``, and longer still with a large model, whose weights a batch
+    reads once for all rows. Reading ahead within a batch does not pay either: a pass of eight rows over five tokens
+    takes 2.2 times as long as one over a single token, and saves at most half of the passes.
     """
     return len(grammars) == 1 and can_read_ahead(model, inputs, options)
 

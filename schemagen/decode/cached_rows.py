@@ -1,13 +1,14 @@
-"""Rows that come and go in one batch: each step is a pass over a token of every row, and between two steps rows may change.
+"""Rows that join and leave one batch: each step is a pass over a token of every row; rows may change between two steps.
 
-Idea: the keys and values of the rows stand in slots of buffers (`CacheSlots`). Rows that join are read in passes of their
-own, padded on the left like each other, and then written into free slots. Positions are those of each row's own tokens, as
-``generate`` counts them, so what a row is given does not depend on its neighbours (but for rounding).
+Idea: the keys and values of the rows are in slots of buffers (`CacheSlots`). Joining rows are read in their own passes,
+padded on the left to the same length, and then written into free slots. Positions count each row's own tokens, as in
+``generate``, so the logits of a row do not depend on its neighbours (but for rounding).
 
-Invariants: the cache holds the prompt and every token of a row but the last; `texts` are its rows, in the order of the slots.
+Invariants: the cache holds the prompt and every token of a row but the last; `texts` are the rows, in the order of the
+slots.
 
-Rejected: reading a batch again whenever its rows change, which only needs ``generate``: with prompts of sixty tokens and
-answers of twenty it cost a third of the throughput.
+Rejected: reading a batch again whenever its rows change, for which ``generate`` suffices: with prompts of sixty tokens
+and answers of twenty it cost a third of the throughput.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from schemagen.decode.text import Text
 
 
-#: So many positions of padding cost as much as another pass: of the bundled model on a CPU.
+#: This many positions of padding cost as much as another pass: measured with the bundled model on a CPU.
 _PASS = 64
 
 
 def can_cache_rows(model: Any) -> bool:
-    """Whether the rows of a batch of this model can come and go: its cache is known, and it is told positions and a mask."""
+    """Whether rows can join and leave a batch of this model: its cache is known, and it accepts positions and a mask."""
     if not is_plain_decoder(model):
         return False
     layers = getattr(empty_cache(model.config), "layers", None)
@@ -46,7 +47,7 @@ def can_cache_rows(model: Any) -> bool:
 
 
 def _alike(joining: Sequence[Text]) -> list[list[Text]]:
-    """Put texts that join into groups that are read in one pass each: of like length, where padding would cost more."""
+    """Put joining texts into groups that one pass reads: of similar length, if padding would cost more than a pass."""
     found: list[list[Text]] = []
     longest = 0
     ordered = sorted(joining, key=_tokens_of, reverse=True)
@@ -66,8 +67,8 @@ class CachedRows:
     """The rows of a batch.
 
     Args:
-        model: Of which `can_cache_rows` holds.
-        pad: What prompts are padded with.
+        model: A model for which `can_cache_rows` holds.
+        pad: The token that pads prompts.
         chooser: Chooses the tokens.
 
     Attributes:
@@ -85,19 +86,19 @@ class CachedRows:
         """Forget all rows."""
         self.texts: list[Text] = []
         self._slots.clear()
-        self._last: list[int] = []  # of each row: chosen, and not read yet
+        self._last: list[int] = []  # the chosen token of each row, not read yet
 
     def advance(self, texts: Sequence[Text]) -> None:
-        """Make one step: every one of some texts gets a token.
+        """Make one step: every text gets a token.
 
         Args:
-            texts: The rows from now on. Those that are no rows yet join, with the token that follows their text. Those that are
-                no longer among them are taken out.
+            texts: The rows from now on. New texts join, with the token that follows them. Texts that are missing leave the
+                batch.
 
         Raises:
-            Exception: Whatever the model raises; call `clear` then.
+            Exception: Any error of the model; call `clear` then.
 
-        Cost: a pass of the model over one token of each row; where rows join, a pass over their texts.
+        Cost: a pass of the model over one token of each row; if rows join, a pass over their texts.
         """
         known, staying = set(self.texts), set(texts)
         joining = [text for text in texts if text not in known]
@@ -135,7 +136,7 @@ class CachedRows:
     def _read(
         self, texts: Sequence[Text], input_ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any
     ) -> list[int]:
-        """Read some tokens of each row, and return the token that was chosen behind them."""
+        """Read some tokens of each row; return the chosen token after them."""
         logits = self._model(
             input_ids=input_ids,
             attention_mask=mask,

@@ -1,7 +1,8 @@
-"""One step for rows that have nothing in common: each is masked by its own grammar, and drawn in its own way.
+"""One step for independent rows: each is masked by its own grammar, and sampled in its own way.
 
 A loop over the rows of a cache takes the tokens (`choose`). Loops of transformers take scores: 0 for the chosen token, ``-inf``
-for all others (`scores_of_choice`). A row that fails, whatever the reason, is ended with its error, and the others go on.
+for all others (`scores_of_choice`). A row that fails for any reason ends with its error, and the others
+continue.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Chooser:
     """Chooses the next token of each row, and gives it to the row's text.
 
     Args:
-        device: Of the model, as a str: some warpers keep tensors there.
-        pad: The token that rows which are over are filled with.
+        device: The device of the model, as a str: some warpers keep tensors there.
+        pad: The token for rows that are over.
         together: Around the tokens of one step: a context for some texts.
     """
 
@@ -54,10 +55,11 @@ class Chooser:
         """Return the chosen token of each row.
 
         Args:
-            texts: One per row; those that are over, or given up, get padding.
+            texts: One per row; those that are over or cancelled get padding.
             scores: float [B, V].
 
-        Cost: as `LogitsProcessor.__call__`; one more softmax and sort over the rows that are sampled, for each way of sampling.
+        Cost: as `LogitsProcessor.__call__`; one more softmax and sort over the rows that are sampled, for each way of
+            sampling.
         """
         live = [row for row, text in enumerate(texts) if text.is_wanted]
         masked = self._masked(texts, scores, live)
@@ -74,7 +76,7 @@ class Chooser:
         return tokens
 
     def _masked(self, texts: Sequence[Text], scores: torch.Tensor, live: Sequence[int]) -> torch.Tensor:
-        """Return the scores, with what the grammars forbid at ``-inf``."""
+        """Return the scores, with forbidden tokens at ``-inf``."""
         cursors: list[Cursor | None] = [None] * len(texts)
         for row in live:
             cursors[row] = self._cursor(texts[row])
@@ -96,7 +98,7 @@ class Chooser:
 
     @staticmethod
     def _cursor(text: Text) -> Cursor | None:
-        """Return where a text stands; None, and an end, if that cannot be told."""
+        """Return the cursor of a text; on failure end the text and return None."""
         try:
             return text.stand()
         except Exception as error:  # noqa: BLE001 - a limit of its grammar
@@ -105,7 +107,7 @@ class Chooser:
 
     @staticmethod
     def _refuse_broken(texts: Sequence[Text], masked: torch.Tensor, live: Sequence[int]) -> None:
-        """End the rows without a grammar whose logits are broken; the others were looked at with the mask."""
+        """End the rows without a grammar whose logits are broken; the mask has checked the others."""
         free = [row for row in live if texts[row].constraint is None]
         if not free:
             return
@@ -132,17 +134,17 @@ class Chooser:
         return tokens
 
     def _sampler(self, sampling: Sampling, texts: Sequence[Text]) -> RowSampler:
-        """Return what draws the tokens of rows that are sampled in one way."""
+        """Return the sampler for rows that share their options."""
         generators = [text.generator for text in texts if text.generator is not None]
         return RowSampler(generators, sampling.warpers(self._device))
 
 
-#: Warpers do not look at the ids.
+#: The warpers in use ignore the ids.
 _NO_IDS = torch.empty((0, 0), dtype=torch.int64)
 
 
 def _fail_guilty(texts: Sequence[Text], cursors: Sequence[Cursor | None]) -> bool:
-    """End the rows whose masks cannot be had; return whether there was one."""
+    """End the rows whose masks cannot be computed; return whether there was one."""
     found = False
     for text, cursor in zip(texts, cursors, strict=True):
         if cursor is None or cursor.is_over or text.is_over:
@@ -152,7 +154,7 @@ def _fail_guilty(texts: Sequence[Text], cursors: Sequence[Cursor | None]) -> boo
             cursor.matcher.fill_next_token_bitmask(words, 0)
             if not words.any():
                 raise MatcherError("no token is allowed", code="dead-end")  # noqa: TRY301 - the row's, as any other
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this row's
+        except Exception as error:  # noqa: BLE001 - any error is this row's
             text.fail(error)
             found = True
     return found

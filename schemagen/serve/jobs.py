@@ -1,10 +1,10 @@
 """`Job`: one text that the model writes, from its request to its last token.
 
-A job belongs to two threads: the one of the model adds tokens; the event loop reads them, and may give the job up or end it
-when its time is up. What they share are two flags that only ever become true (`is_cancelled` and `is_over`), and a `Mailbox`
-that hands messages over to the event loop.
+A job belongs to two threads: the thread of the model adds tokens; the event loop reads them, and may cancel the job or
+end it when its time is up. They share two flags that only ever become true (`is_cancelled` and `is_over`), and a
+`Mailbox` that hands messages over to the event loop.
 
-Invariant: the first end that is told, by `finish` or by `fail`, is the one that counts.
+Invariant: the first call of `finish` or `fail` counts; later ones have no effect.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-#: Why a text is over, as OpenAI's API says it.
+#: Why a text is over, in the words of OpenAI's API.
 FinishReason = Literal["stop", "length"]
-#: What the event loop is told of a text: tokens, then how it ended.
+#: A message to the event loop about a text: tokens, then its end.
 Message: TypeAlias = "list[int] | FinishReason | Exception"
 
 
 class Outbox:
     """Hands the messages of all texts over to one event loop.
 
-    Those of a step go together (`together`): each wake-up costs a system call, and the loop, once awake, takes the lock of
-    the interpreter from the thread of the model. Made in the event loop; the other methods may be called by any thread.
+    Messages of one step go together (`together`): each wake-up costs a system call, and the loop, once awake, takes the
+    interpreter lock from the thread of the model. Made in the event loop; the other methods are thread-safe.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._lock = brief_lock()
         self._messages: list[tuple[asyncio.Queue[Message], Message]] = []
-        self._holding = 0  # steps that are being made
+        self._holding = 0  # steps in progress
 
     def mailbox(self) -> Mailbox:
         """Return a place for the messages of one text."""
         return Mailbox(self)
 
     def put(self, queue: asyncio.Queue[Message], message: Message) -> None:
-        """Hand a message over; to nobody, if the loop is closed."""
+        """Hand a message over; drop it if the loop is closed."""
         with self._lock:
             wakes = not self._messages and not self._holding
             self._messages.append((queue, message))
@@ -60,7 +60,7 @@ class Outbox:
             self._holding += 1
 
     def release(self) -> None:
-        """Hand over what was kept."""
+        """Hand over the kept messages."""
         with self._lock:
             self._holding -= 1
             wakes = bool(self._messages) and not self._holding
@@ -80,7 +80,7 @@ class Outbox:
 
 @contextmanager
 def together(jobs: Iterable[Job]) -> Iterator[None]:
-    """Have all that some texts are told meanwhile handed over at once, at the end."""
+    """Hand all messages to some texts over in one go, at the end of the block."""
     outboxes = {job.mailbox.outbox for job in jobs}
     for outbox in outboxes:
         outbox.hold()
@@ -92,10 +92,10 @@ def together(jobs: Iterable[Job]) -> Iterator[None]:
 
 
 class Mailbox:
-    """Messages about one text: tokens, then how it ended.
+    """Messages about one text: tokens, then its end.
 
     Attributes:
-        outbox: What hands them over.
+        outbox: The outbox that hands them over.
     """
 
     def __init__(self, outbox: Outbox) -> None:
@@ -103,16 +103,16 @@ class Mailbox:
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
 
     def put(self, message: Message) -> None:
-        """Hand a message over; any thread may."""
+        """Hand a message over; thread-safe."""
         self.outbox.put(self._queue, message)
 
     async def get(self) -> Message:
-        """Return the next message; the tokens of several steps as one, if they are there."""
+        """Return the next message, with the tokens of all steps that have arrived."""
         message = await self._queue.get()
         while isinstance(message, list) and not self._queue.empty():
             following = self._queue.get_nowait()
             if not isinstance(following, list):
-                self._queue.put_nowait(following)  # the last one, so that none is overtaken
+                self._queue.put_nowait(following)  # it is the last one, so it overtakes none
                 break
             message = [*message, *following]
         return message
@@ -120,14 +120,14 @@ class Mailbox:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Job(Text):
-    """A text of a request: its tokens are told to the event loop, which may give it up.
+    """A text of a request: its tokens are sent to the event loop, which may cancel it.
 
     Attributes:
-        mailbox: To whom the tokens are told.
+        mailbox: The mailbox that gets the tokens.
         stops: Texts at which it stops.
-        streams: Whether tokens are told as they come; else with the end, all at once.
-        is_cancelled: Whether no client waits for it any more.
-        created: When it was made, as `time.perf_counter` says it.
+        streams: Whether tokens are sent as they come, or all at the end.
+        is_cancelled: Whether the client has gone.
+        created: The time of its creation, by `time.perf_counter`.
     """
 
     mailbox: Mailbox
@@ -139,21 +139,21 @@ class Job(Text):
     _tail: bytes = b""
 
     def cancel(self) -> None:
-        """Give the text up: it is not continued after the step that the model is in. Any thread may call it."""
+        """Cancel the text: it ends after the current step of the model. Any thread may call it."""
         self.is_cancelled = True
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it is still to be written: it has not ended, and somebody waits for it."""
+        """Whether it is still to be written: it is neither over nor cancelled."""
         return not (self.is_over or self.is_cancelled)
 
     def take_read(self, token_ids: list[int]) -> None:
-        """Add tokens of a loop that keeps its own cursor, and ends the text itself."""
+        """Add tokens from a loop that keeps its own cursor, and ends the text itself."""
         self.generated += token_ids
         self._tell()
 
     def check_end(self) -> None:
-        """End the text if it is over; else tell the tokens."""
+        """End the text if it is over; otherwise send the tokens."""
         reason = self._reason()
         if reason is None:
             self._tell()
@@ -161,7 +161,7 @@ class Job(Text):
             self.finish(reason)
 
     def _reason(self) -> FinishReason | None:
-        """Why the text is over; None: it is not."""
+        """Why the text is over; None if it is not."""
         if not self.generated:
             return None
         last = self.generated[-1]
@@ -192,7 +192,7 @@ class Job(Text):
             self.mailbox.put(reason)
 
     def fail(self, error: Exception) -> None:
-        """End the text without a result, after the step that the model is in. Any thread may call it."""
+        """End the text without a result, after the current step of the model. Any thread may call it."""
         if not self.is_over:
             self.is_over = True
             self.mailbox.put(error)

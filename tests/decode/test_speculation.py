@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Annotated, Literal
+from weakref import WeakKeyDictionary
 
 import pytest
 from annotated_types import MaxLen
@@ -20,7 +21,12 @@ transformers = pytest.importorskip("transformers")
 
 from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
 from schemagen.decode.row_sampling import row_sampler  # noqa: E402
-from schemagen.decode.speculation import Draft, can_read_ahead, decode_ahead  # noqa: E402
+from schemagen.decode.speculation import (  # noqa: E402
+    Draft,
+    can_read_ahead,
+    decode_ahead,
+    memories,
+)
 from schemagen.decode.speculation.calibration import PassTimes  # noqa: E402
 from schemagen.decode.speculation.context import Context  # noqa: E402
 from schemagen.decode.speculation.memories import memory_of_model, planner_of  # noqa: E402
@@ -152,7 +158,9 @@ def test_the_text_is_complete_within_its_budget(spec, model, bundled_vocabulary)
 
 def test_a_draft_can_be_accepted(model, bundled_vocabulary, monkeypatch):
     """Whatever is proposed, only allowed tokens are read, at most so many."""
-    monkeypatch.setattr(memories, "_of_models", WeakKeyDictionary())  # what the model wrote in other tests is no guess here
+    monkeypatch.setattr(
+        memories, "_of_models", WeakKeyDictionary()
+    )  # what the model wrote in other tests is no guess here
     grammar = schemagen.compile(PERSON, bundled_vocabulary, whitespace="compact", cache=None)
     context, matcher = Context(bundled_vocabulary, (4, 5)), grammar.matcher()
     bracket = bundled_vocabulary.tokens.index(b"]")

@@ -1,4 +1,4 @@
-"""`ForcedText`: what the grammar leaves no choice about, in the tokens that write it shortest."""
+"""`ForcedText`: text on which the grammar leaves no choice, in as few tokens as possible."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class ForcedText:
-    """Proposes the text without a choice that is next: the rest of a key, a quote, a colon."""
+    """Proposes the forced text that is next: the rest of a key, a quote, a colon."""
 
     def propose(self, context: Context, matcher: Any, n: int) -> Draft | None:  # noqa: ARG002 - the interface
-        """Return it; see `Drafter`."""
+        """Return the tokens of the forced text; see `Drafter`."""
         run = matcher.forced_run()
         return Draft(run[:n], evidence="forced") if run else None
 
