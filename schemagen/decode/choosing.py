@@ -64,7 +64,10 @@ class Chooser:
         live = [row for row, text in enumerate(texts) if text.is_wanted]
         masked = self._masked(texts, scores, live)
         self._refuse_broken(texts, masked, live)
-        tokens = self._tokens(texts, masked, live)
+        forced = {row: token for row in live if (token := texts[row].forced_token()) is not None}
+        tokens = self._tokens(texts, masked, [row for row in live if row not in forced])
+        for row, token in forced.items():
+            tokens[row] = token
         with self._together(texts):
             for row in live:
                 text = texts[row]

@@ -48,7 +48,7 @@ class Sampling:
 
     Attributes:
         temperature: Divides the logits.
-        top_h: Draw from the likeliest tokens whose entropy is at most this share of that of all; None: from all.
+        top_h: Draw from the likeliest tokens whose entropy is at most this share of that of all; None to draw from all.
         top_k: Draw from so many tokens; 0: from all.
         top_p: Draw from the likeliest tokens that together have this probability.
         min_p: Draw from tokens that are at least this likely, the likeliest being 1.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from schemagen.decode.sequences import Cursor
+from schemagen.decode.speculation.forced_text import forced_next
 
 if TYPE_CHECKING:
     import torch
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Text:
-    """A text that is to be written.
+    """A text to write.
 
     Attributes:
         token_ids: The prompt.
-        constraint: What the text must be; None: anything.
+        constraint: The constraint of the text; None if it is free.
         vocabulary: The tokens, and which of them end a text.
         max_new_tokens: Most tokens of the text.
-        sampling: How tokens are drawn; None: the likeliest is taken.
-        generator: The random numbers of this text alone; None with `sampling` None.
+        sampling: How tokens are drawn; None to take the likeliest.
+        generator: The random numbers of this text alone; None if `sampling` is None.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.
         was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
@@ -44,6 +45,7 @@ class Text:
     was_left_out: bool = False
     is_over: bool = False
     error: Exception | None = None
+    _forced: list[int | None] = field(default_factory=list)
 
     @property
     def is_wanted(self) -> bool:
@@ -57,6 +59,18 @@ class Text:
             self.cursor.limit = self.max_new_tokens
             self.cursor.advance(self.generated)
         return self.cursor
+
+    def forced_token(self) -> int | None:
+        """Return the next token of text that the grammar forces and writes itself; None if the model is to be asked.
+
+        After a run of forced tokens the model is asked once, as in the loop that reads ahead.
+        """
+        if self.constraint is None or self.cursor is None or self.cursor.is_over:
+            return None
+        if not self._forced:
+            left = self.max_new_tokens - len(self.generated)
+            self._forced = [*forced_next(self.constraint, self.cursor.matcher, left), None]
+        return self._forced.pop(0)
 
     def take(self, token_id: int) -> None:
         """Add a token that was chosen, and end the text if it is over.

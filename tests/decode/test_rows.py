@@ -175,3 +175,15 @@ def test_torch_s_seed_is_that_of_rows_without_one():
         torch.manual_seed(seed)
         runs.append([each.text for each in written(rows, size=3, temperature=3.0, max_new_tokens=60)])
     assert runs[0] == runs[1] != runs[2]
+
+
+@pytest.mark.parametrize("options", [{}, {"temperature": 1.2}], ids=repr)
+def test_fixed_text_is_written_as_it_is_for_one_prompt(options):
+    """The text between the holes of a template is in the tokens that spell it best, without a question to the model."""
+    lm = schemagen.load_bundled()
+    template = schemagen.Template("Name: {name}\nHow old, in whole years: {age}\n", name=str, age=int)
+    prompts = ["Ada, 36", "", "Bob is 7", "Grace Hopper, 85"]
+    found = lm.run_batch(prompts, template, batch_size=3, seed=4, max_new_tokens=60, **options)
+    for place, each in enumerate(found):
+        alone = lm.run(prompts[place], template, seed=4 + place, max_new_tokens=60, **options)
+        assert (each.text, each.token_ids) == (alone.text, alone.token_ids)

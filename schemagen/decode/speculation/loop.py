@@ -24,8 +24,8 @@ import torch
 from schemagen.decode.speculation.assistant import ModelDrafter
 from schemagen.decode.speculation.choice import Choices, Tally
 from schemagen.decode.speculation.context import Context
+from schemagen.decode.speculation.forced_text import forced_next
 from schemagen.decode.speculation.memories import planner_of
-from schemagen.decode.speculation.planner import DraftPlanner, ahead_of
 from schemagen.decode.speculation.tree_attention import can_branch, keep_path, tree_layout
 from schemagen.options.speculation import DEFAULT, Speculation
 
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
+    from schemagen.decode.speculation.planner import DraftPlanner
     from schemagen.engine.protocol import Constraint
-
-#: Bytes of fixed text that are read in one pass.
-MOST_FORCED = 4096
 
 
 @dataclass(slots=True)
@@ -231,25 +229,9 @@ class _Loop:
         self.context.append(token)
         self.run.token_ids.append(token)
 
-    def _forced_next(self) -> list[int]:
-        """Return the tokens of the forced text that is next, except the last one, which may be a part of another token.
-
-        No token is forced that would leave too few tokens for the rest of the text.
-        """
-        if not self.grammar.forces_text or self.matcher.is_terminated():
-            return []
-        tokens: list[int] = self.matcher.forced_run(MOST_FORCED)[:-1]
-        if not tokens:
-            return []
-        ahead = ahead_of(self.matcher)
-        if not all(map(ahead.accept_token, tokens)):
-            return []
-        needed = ahead.tokens_to_finish()
-        return [] if needed is None or needed > self._most - len(self.run.token_ids) - len(tokens) else tokens
-
     def _force(self) -> list[int]:
         """Write the forced text that is next, and return its tokens."""
-        tokens = self._forced_next()
+        tokens = forced_next(self.grammar, self.matcher, self._most - len(self.run.token_ids))
         for token in tokens:
             self._accept(token)
         self.run.forced += len(tokens)
