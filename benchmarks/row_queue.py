@@ -69,7 +69,7 @@ def measure(lm: Any, kind: str, size: int | None, options: Any) -> dict[str, Any
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark and write its result."""
     made = harness.parser(__doc__, "row_queue")
     made.add_argument("--texts", type=int, default=48, help="texts of a batch")
     made.add_argument("--rounds", type=int, default=5)
