@@ -10,20 +10,15 @@ from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
 from schemagen.request.answer_request import AnswerForm
-from schemagen.request.settings import ModelAccess, Settings
+from schemagen.request.settings import ModelAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from typing_extensions import TypeForm, Unpack
 
-    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.generation import Failure, Generation
     from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
-    from schemagen.options import DecodingOptions
-    from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.renderings import ShowSchema
-    from schemagen.writers.formats import TextFormat
 
 #: mypy infers an empty type for a list of several types; it is then Any.
 T = TypeVar("T", default=Any)
@@ -123,24 +118,7 @@ class BatchAnswers(ModelAccess):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @requires("prompts", "spec", call="lm.run_batch(prompts, Person)")
-    def run_batch(  # noqa: PLR0913 - as `run`
-        self,
-        prompts: Iterable[Prompt],
-        spec: Any,
-        *,
-        batch_size: int | None = None,
-        progress: bool | None = None,
-        retries: int = 0,
-        seed: int | Sequence[int] | None = None,
-        whitespace: WhitespacePolicy = "flexible",
-        property_order: PropertyOrder = "schema",
-        as_: TextFormat = "json",
-        reasoning: bool | int | Reasoning = False,
-        show_schema: ShowSchema = True,
-        chat_template: bool = True,
-        heal: bool = False,
-        **generate_kwargs: Unpack[DecodingOptions],
-    ) -> list[Any]:
+    def run_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return the `Generation` of every prompt, or the failure of its row, in the order of the prompts.
 
         Rows do not affect each other: a type that does not compile, a prompt without room for an answer, a budget that
@@ -152,22 +130,13 @@ class BatchAnswers(ModelAccess):
         Args:
             prompts: Texts or chats.
             spec: The spec of the values: one for all rows, or a list with one for each.
-            batch_size: Maximum number of rows that the model works on at a time. None for as many as the free memory of
-                the device holds (up to 256), for prompts of similar length. If a batch raises (out of memory, say), it
-                is retried in halves.
-            progress: Whether to show a progress bar on standard error. None to show it on a terminal, after a second.
-            retries: How often a row is asked again, with the reasons, when a validator of its type refuses the value.
-            seed: Makes sampling reproducible: one number for each row, or one number that is counted up, so that row
-                ``i`` has ``seed + i``. The text of a row depends on its seed alone, not on its neighbours. With beams
-                or assisted decoding, rows with seeds are generated one at a time.
-            whitespace: As for `run`.
-            property_order: As for `run`.
-            as_: As for `run`.
-            reasoning: As for `run`.
-            show_schema: As for `run`.
-            chat_template: As for `run`.
-            heal: As for `run`.
-            generate_kwargs: As for `run`, for all rows.
+            options: Those of `run`, for all rows, and of `schemagen.options.BatchOptions`. ``batch_size`` is the maximum
+                number of rows that the model works on at a time; by default as many as the free memory of the device
+                holds (up to 256). If a step raises (out of memory, say), it is retried with half of the rows. ``seed`` is
+                one number for each row, or one number that is counted up, so that row ``i`` has ``seed + i``: the text of
+                a row depends on its seed alone, not on its neighbours. ``progress`` is a bar on standard error; by default on a
+                terminal, after
+                a second.
 
         Raises:
             SchemaError: The single type for all rows cannot be compiled.
@@ -181,10 +150,10 @@ class BatchAnswers(ModelAccess):
         """
         from schemagen.lm.batch import Batch, generate_batch, raise_misuse
 
-        options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
-        settings = Settings.of(self, options, names_of(BatchOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_, heal)
-        batch = Batch(settings, form, batch_size)
+        given: dict[str, Any] = {**options}
+        size, seed, progress = (given.pop(name, None) for name in ("batch_size", "seed", "progress"))
+        settings, form = AnswerForm.of_call(self, given, names_of(BatchOptions))
+        batch = Batch(settings, form, size)
         found = generate_batch(batch, prompts, spec, seed=seed, progress=progress)
         raise_misuse(found)
         return found

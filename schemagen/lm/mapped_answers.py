@@ -8,20 +8,15 @@ from schemagen.errors import OptionError
 from schemagen.options import MapOptions, names_of
 from schemagen.options.required import requires
 from schemagen.request.answer_request import AnswerForm
-from schemagen.request.settings import ModelAccess, Settings
+from schemagen.request.settings import ModelAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from typing_extensions import TypeForm, Unpack
 
-    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.generation import Failure, Generation
     from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
-    from schemagen.options import DecodingOptions
-    from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.renderings import ShowSchema
-    from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
 
@@ -85,25 +80,7 @@ class MappedAnswers(ModelAccess):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[MapOptions]
     ) -> Iterator[Generation[T] | Failure]: ...
     @requires("prompts", "spec", call="lm.run_map(prompts, Person)")
-    def run_map(  # noqa: PLR0913 - as `run`
-        self,
-        prompts: Iterable[Prompt],
-        spec: Any,
-        *,
-        batch_size: int | None = None,
-        window: int | None = None,
-        progress: bool | None = None,
-        retries: int = 0,
-        seed: int | None = None,
-        whitespace: WhitespacePolicy = "flexible",
-        property_order: PropertyOrder = "schema",
-        as_: TextFormat = "json",
-        reasoning: bool | int | Reasoning = False,
-        show_schema: ShowSchema = True,
-        chat_template: bool = True,
-        heal: bool = False,
-        **generate_kwargs: Unpack[DecodingOptions],
-    ) -> Iterator[Any]:
+    def run_map(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[MapOptions]) -> Iterator[Any]:
         """Yield the `Generation` of every prompt, or the failure of its row, in the order of the prompts.
 
         The rows are those of `run_batch`, one window after the other: each window reads its own prompts, so the memory
@@ -112,21 +89,10 @@ class MappedAnswers(ModelAccess):
         Args:
             prompts: Texts or chats: a list, a generator, any iterable, even an endless one.
             spec: The spec of the values, one for all rows.
-            batch_size: As for `run_batch`.
-            window: Prompts that are read and answered before the next ones are read. None for eight batches (64 rows
-                without ``batch_size``), doubled after each window that took less than a quarter of a minute,
-                up to 4096.
-            progress: As for `run_batch`.
-            retries: As for `run_batch`.
-            seed: Makes sampling reproducible: row ``i`` has ``seed + i``, regardless of windows.
-            whitespace: As for `run`.
-            property_order: As for `run`.
-            as_: As for `run`.
-            reasoning: As for `run`.
-            show_schema: As for `run`.
-            chat_template: As for `run`.
-            heal: As for `run`.
-            generate_kwargs: As for `run`, for all rows.
+            options: Those of `run`, for all rows, and of `schemagen.options.MapOptions`. ``window`` is the number of prompts
+                that are read and answered before the next ones are read; by default eight batches (64 rows without
+                ``batch_size``), doubled after each window that took less than a quarter of a minute, up to 4096. With
+                ``seed`` row ``i`` has ``seed + i``, regardless of windows.
 
         Raises:
             SchemaError: The type cannot be compiled.
@@ -144,9 +110,9 @@ class MappedAnswers(ModelAccess):
                 why="there may be any number of prompts, so that one spec is for all",
                 fix="for a choice give schemagen.Choice([...]); a spec for each prompt takes lm.batch",
             )
-        options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
-        settings = Settings.of(self, options, names_of(MapOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_, heal)
-        batch = Batch(settings, form, batch_size)
+        given: dict[str, Any] = {**options}
+        size, seed, window, progress = (given.pop(name, None) for name in ("batch_size", "seed", "window", "progress"))
+        settings, form = AnswerForm.of_call(self, given, names_of(MapOptions))
+        batch = Batch(settings, form, size)
         grammar = form.grammar(self, spec)
         return map_prompts(batch, prompts, grammar, seed=seed, window=window, progress=progress)

@@ -8,21 +8,16 @@ from schemagen.arguments import check_flag
 from schemagen.options import StreamOptions, names_of
 from schemagen.options.required import requires
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
-from schemagen.request.settings import ModelAccess, Settings
+from schemagen.request.settings import ModelAccess
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from typing_extensions import TypeForm, Unpack
 
-    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
-    from schemagen.options import DecodingOptions
-    from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.renderings import ShowSchema
-    from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
 
@@ -39,21 +34,7 @@ class StreamedAnswers(ModelAccess):
     @overload
     def stream(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]) -> Stream[T]: ...
     @requires("prompt", "spec", call="lm.stream(prompt, Person)")
-    def stream(  # noqa: PLR0913 - as `run`
-        self,
-        prompt: Prompt,
-        spec: Any,
-        *,
-        partials: bool = False,
-        seed: int | None = None,
-        whitespace: WhitespacePolicy = "flexible",
-        property_order: PropertyOrder = "schema",
-        as_: TextFormat = "json",
-        reasoning: bool | int | Reasoning = False,
-        show_schema: ShowSchema = True,
-        chat_template: bool = True,
-        **generate_kwargs: Unpack[DecodingOptions],
-    ) -> Stream[Any]:
+    def stream(self, prompt: Prompt, spec: Any, **options: Unpack[StreamOptions]) -> Stream[Any]:
         """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
 
         The events are `FieldStarted`, `Delta`, `FieldCompleted`, with ``partials`` `Snapshot`, and at the end
@@ -64,15 +45,8 @@ class StreamedAnswers(ModelAccess):
         Args:
             prompt: A text, or a chat.
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
-            partials: Whether to yield a `Snapshot` of everything so far after each step with a change.
-            seed: As for `run`.
-            whitespace: As for `run`.
-            property_order: As for `run`.
-            as_: As for `run`.
-            reasoning: As for `run`.
-            show_schema: As for `run`.
-            chat_template: As for `run`.
-            generate_kwargs: As for `run`; beams cannot be streamed, and there are no retries.
+            options: Those of `schemagen.options.StreamOptions`, as for `run`; beams cannot be streamed, and there are no
+                retries. With ``partials`` there is a `Snapshot` of everything so far after each step with a change.
 
         Returns:
             An iterator. The model works in a thread from the first event on and stops when the stream is closed or
@@ -94,10 +68,10 @@ class StreamedAnswers(ModelAccess):
         """
         from schemagen.lm.stream import Stream
 
-        options = {"seed": seed, "reasoning": reasoning, **generate_kwargs}
-        settings = Settings.of(self, options, names_of(StreamOptions), streamed=True)
+        given: dict[str, Any] = {**options}
+        partials = given.pop("partials", False)
+        settings, form = AnswerForm.of_call(self, given, names_of(StreamOptions), streamed=True)
         check_flag("partials", partials)
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
         return Stream(AnswerRequest.of(settings, form, prompt, form.grammar(self, spec)), partials=partials)
 
     @overload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
@@ -12,17 +12,18 @@ from schemagen.prompts.healing import heal
 from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
 from schemagen.prompts.renderings import check_for_format
 from schemagen.request.pipeline import Prepared, Refusal, Request
+from schemagen.request.settings import Settings
 from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.engine.protocol import Constraint
     from schemagen.prompts.messages import Message
     from schemagen.prompts.renderings import ShowSchema
     from schemagen.request.pipeline import Output
-    from schemagen.request.settings import ModelAccess, Settings
+    from schemagen.request.settings import ModelAccess
     from schemagen.writers.formats import TextFormat
 
 
@@ -53,6 +54,26 @@ class AnswerForm:
         """Refuse invalid flags and unknown formats."""
         check_format(self.as_)
         check_flags(show_schema=self.show_schema, chat_template=self.chat_template, heal=self.heal)
+
+    @classmethod
+    def of_call(
+        cls, lm: ModelAccess, options: Mapping[str, Any], names: frozenset[str], *, streamed: bool = False
+    ) -> tuple[Settings, AnswerForm]:
+        """Read the options of a call: the settings of its requests, and the form of its answers.
+
+        Args:
+            lm: The model.
+            options: The options, as they were given.
+            names: The names that the method takes, besides those of transformers.
+            streamed: As for `Settings.of`.
+
+        Raises:
+            OptionError: As `Settings.of`, or an option of the form is invalid.
+        """
+        given = {each.name for each in fields(cls)} & names & options.keys()
+        rest = {name: value for name, value in options.items() if name not in given}
+        settings = Settings.of(lm, rest, names, streamed=streamed)
+        return settings, cls(**{name: options[name] for name in given})
 
     def grammar(self, lm: ModelAccess, spec: Any) -> Grammar:
         """Return the grammar of a spec, or the spec if it is a grammar.
