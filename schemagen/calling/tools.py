@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from pydantic import BaseModel
 
-from schemagen.calling.docstrings import describe
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
 from schemagen.grammar.schema_size import check_size
@@ -360,3 +359,24 @@ def select(tools: Sequence[Tool[..., Any]], chosen: Iterable[ToolLike | str]) ->
             fix='choose among the tools, or "auto", "required" or "none"',
         )
     return tuple(by_name[name] for name in names)
+
+
+def describe(function: Any) -> tuple[str, dict[str, str]]:
+    """Return the description of a function and those of its parameters.
+
+    Args:
+        function: Anything with a docstring; without one both are empty.
+    """
+    from docstring_parser import ParseError, parse
+
+    text = inspect.getdoc(function) or ""
+    try:
+        parsed = parse(text)
+    except ParseError:  # something that looks like a section and is none: all of it is description
+        return text.strip(), {}
+    parts = (parsed.short_description, parsed.long_description)
+    description = "\n\n".join(" ".join(part.split()) for part in parts if part)
+    # NumPy's `x, y : int` describes several parameters at once.
+    params = [param for param in parsed.params if param.args[0] != "attribute"]
+    names = [(name.strip(" *"), param) for param in params for name in param.arg_name.split(",")]
+    return description, {name: " ".join((param.description or "").split()) for name, param in names}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import ToolError
-from schemagen.prompts.templates import template_text
+from schemagen.prompts.messages import template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -44,7 +44,7 @@ from schemagen.decode.speculation import can_read_ahead
 from schemagen.decode.text import Text
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
-from schemagen.threads.torch_threads import settle_threads
+from schemagen.threads.forking import settle_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -24,7 +24,7 @@ from schemagen.decode.speculation import Run, can_read_ahead, decode_ahead
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.options.values import checked_values
-from schemagen.threads.torch_threads import settle_threads
+from schemagen.threads.forking import settle_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

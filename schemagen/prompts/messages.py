@@ -271,3 +271,13 @@ def plain_text(message: Message) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("type") == "text")
+
+
+def template_text(tokenizer: Any) -> str:
+    """Return all chat templates of a tokenizer as one text; empty if there are none."""
+    found = getattr(tokenizer, "chat_template", None) or ""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, dict):
+        return "\n".join(map(str, found.values()))
+    return "\n".join(str(entry.get("template", "")) for entry in found)

@@ -5,9 +5,8 @@ writing.
 """
 
 from schemagen.rows.formats import Format, format_of
-from schemagen.rows.kept import value_check
 from schemagen.rows.output import Output, StandardOutput
-from schemagen.rows.record import RunKey
+from schemagen.rows.record import RunKey, value_check
 from schemagen.rows.row import Result, Row, Shard
 from schemagen.rows.run import Answer, RowsRun, Summary, answers_of
 from schemagen.rows.sources import Columns, Source, open_source

@@ -90,3 +90,17 @@ def _in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
+def settle_threads() -> None:
+    """Leave torch one thread, once, if this process was forked from one that had imported torch.
+
+    After a fork the threads that torch computes with are gone, and its OpenMP runtime does not know: the first operation that
+    is shared among them waits for ever. With one thread nothing is shared. Callers may call ``torch.set_num_threads``
+    afterwards. A process that is forked before torch is imported, as those of Spark are, keeps its threads.
+    """
+    if was_forked_beside_torch():
+        import torch
+
+        if torch.get_num_threads() > 1:
+            torch.set_num_threads(1)

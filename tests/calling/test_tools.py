@@ -17,8 +17,7 @@ from typing_extensions import TypedDict
 
 import schemagen
 from schemagen.calling import Tool
-from schemagen.calling.docstrings import describe
-from schemagen.calling.tools import as_tool, as_tools, select
+from schemagen.calling.tools import as_tool, as_tools, describe, select
 from schemagen.errors import ToolError, UnsupportedTypeError, ValidationFailed
 
 GOOGLE = """Book a table.

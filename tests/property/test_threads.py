@@ -21,7 +21,7 @@ import pydantic
 import pytest
 
 import schemagen
-from schemagen.grammar import compiler
+from schemagen.grammar import compiler, memory_cache
 
 _core = pytest.importorskip("schemagen._core", reason="threads matter to the compiled core")
 
@@ -299,7 +299,8 @@ def test_the_memory_is_cleared_while_threads_compile():
 @pytest.mark.usefixtures("quick_turns")
 def test_a_schema_that_changes_meanwhile_is_read_as_it_was_once(monkeypatch):
     """Without the lock a compilation takes a copy first; it has one version, and so does the grammar that is kept."""
-    monkeypatch.setattr(compiler, "HAS_LOCK", False)
+    for module in (compiler, memory_cache):
+        monkeypatch.setattr(module, "HAS_LOCK", False)
     vocab, over = schemagen.Vocabulary.byte_vocabulary(), threading.Event()
     texts = {"integer": b'{"a0":1}', "string": b'{"a0":"x"}', "boolean": b'{"a0":true}'}
     versions = [{f"a{k}": {"type": kind} for k in range(60)} for kind in texts]

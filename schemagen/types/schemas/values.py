@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from enum import Flag
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import SchemaValidator, ValidationError, to_jsonable_python
 
-from schemagen.types.flags import combinations
+from schemagen.types.refusals import RefusedTypeError
 from schemagen.types.schemas.notes import BOUNDS, NotedSchemas
 from schemagen.types.value_patterns import BYTE_SIZE_PATTERN, COMPLEX_PATTERN, FRACTION_PATTERN, decimal_schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from schemagen.types.schemas.notes import Json
 
@@ -115,3 +116,44 @@ def _json_forms(value: Any) -> list[Any]:
     if isinstance(value, Decimal):
         return [float(value)]
     return [to_jsonable_python(value)]  # of a member of an Enum: its value
+
+
+#: Combinations that are listed one by one: those of 12 members.
+_MAX_LISTED = 4096
+
+
+def combinations(cls: Any, values: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the schema of the combinations of a flag; None if the enumeration is no flag of non-negative integers.
+
+    Args:
+        cls: The enumeration.
+        values: The values of its members.
+
+    Raises:
+        RefusedTypeError: There are too many combinations to list, and they are not simply all integers up to a largest one.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Flag)):
+        return None
+    if not all(isinstance(value, int) and value >= 0 for value in values):
+        return None
+    found = {0}
+    for value in values:
+        found |= {other | value for other in found}
+        if len(found) > _MAX_LISTED:
+            return _range(cls, values)
+    return {"enum": sorted(found)}
+
+
+def _range(cls: type[Flag], values: Sequence[int]) -> dict[str, Any]:
+    """All integers up to the combination of all members; each is a combination if every one of its bits is a member."""
+    largest = 0
+    for value in values:
+        largest |= value
+    bits = [1 << k for k in range(largest.bit_length())]
+    if not set(bits) <= set(values):
+        raise RefusedTypeError(
+            f"the flag {cls.__name__} has more than {_MAX_LISTED} combinations of its {len(values)} members, "
+            "and they are not all integers from 0 up",
+            fix="use a list of an Enum with these members",
+        )
+    return {"type": "integer", "minimum": 0, "maximum": largest}
