@@ -1,7 +1,7 @@
-"""The index of Willard & Louf (2023, arXiv:2307.09702, section 3), as a drawing: which tokens lead from state to state.
+"""The index of Willard & Louf (2023, arXiv:2307.09702, section 3), as a drawing: the tokens that lead from state to state.
 
-The states are those of the automaton over bytes, for a token may end inside of a character. The index itself, the map from a
-state to the tokens that it allows, is what leaves a node.
+The states are those of the automaton over bytes, for a token may end inside of a character. The edges that leave a node are its
+entry in the index, which maps a state to the tokens that it allows.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def draw_index(engine: ReferenceEngine, *, max_states: int, max_tokens: int) -> 
 
     Args:
         engine: The automaton over bytes, and the vocabulary.
-        max_states: Most states to draw, those nearest to the start; what they lead to beyond is one node.
-        max_tokens: Most tokens written at one edge; how many there are is written behind them.
+        max_states: Most states to draw, those nearest to the start; one node replaces all others.
+        max_tokens: Most tokens written at one edge; the number of all tokens follows them.
 
     Cost: O(V) for each state that is drawn.
     """
@@ -53,7 +53,7 @@ def draw_index(engine: ReferenceEngine, *, max_states: int, max_tokens: int) -> 
 
 
 def tokens_by_target(engine: ReferenceEngine, state: int) -> dict[int, list[bytes]]:
-    """Return the tokens that a state allows, by the state that they lead to; the end of the text is none of them."""
+    """Return the tokens that a state allows, by their target state, without the end of the text."""
     vocabulary = engine.vocabulary
     found: dict[int, list[bytes]] = {}
     for token_id in engine.mask(state).ids:
