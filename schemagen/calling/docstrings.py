@@ -1,4 +1,4 @@
-"""What a docstring says about a function and its parameters, in the styles of Google, NumPy, Sphinx and Epydoc."""
+"""Descriptions of a function and its parameters, from docstrings in the styles of Google, NumPy, Sphinx and Epydoc."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ def describe(function: Any) -> tuple[str, dict[str, str]]:
     """Return the description of a function and those of its parameters.
 
     Args:
-        function: Anything with a docstring; without one both are empty.
+        function: Any object; without a docstring both results are empty.
     """
     from docstring_parser import ParseError, parse
 
     text = inspect.getdoc(function) or ""
     try:
         parsed = parse(text)
-    except ParseError:  # something that looks like a section and is none: all of it is description
+    except ParseError:  # some text looks like a section but is not one: all of it is description
         return text.strip(), {}
     parts = (parsed.short_description, parsed.long_description)
     description = "\n\n".join(" ".join(part.split()) for part in parts if part)
