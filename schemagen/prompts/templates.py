@@ -1,4 +1,4 @@
-"""Chat templates as texts, from which the family of a model is told."""
+"""Chat templates as texts, by which the family of a model is recognised."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def template_text(tokenizer: Any) -> str:
-    """Return all chat templates of a tokenizer as one text; empty if there are none."""
+    """Return all chat templates of a tokenizer as one text; empty if it has none."""
     found = getattr(tokenizer, "chat_template", None) or ""
     if isinstance(found, str):
         return found
