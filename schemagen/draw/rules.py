@@ -83,7 +83,7 @@ def with_loops(rules: dict[str, Expression]) -> dict[str, Expression]:
 
 
 def _replaced(expression: Expression, loops: dict[str, Expression]) -> Expression:
-    """Return an expression with its loops: ``x | loop x`` is a loop from 1, and a loop from 1 or the empty text one from 0."""
+    """Return an expression with loops written out; a loop from 1, or the empty text, becomes a loop from 0."""
     if isinstance(expression, Rule):
         return _replaced(loops[expression.name], loops) if expression.name in loops else expression
     if isinstance(expression, Repeat):
