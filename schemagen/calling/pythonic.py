@@ -139,7 +139,7 @@ class _PythonWriter(Writer):
         ]
         if missing := disjunct.required - {name for name, _, _ in members}:
             _refuse(min(missing), "it is required and has no value of its own")
-        rest: dict[bool, ast.Regex] = {False: ast.EPSILON, True: ast.EPSILON}
+        rest: dict[bool, ast.Regex] = dict.fromkeys((False, True), ast.EPSILON)
         for name, value, needed in reversed(members):
             if not name.isidentifier() or keyword.iskeyword(name):
                 _refuse(name, "it is not a valid name of a keyword argument")

@@ -75,7 +75,7 @@ class _Pushdown:
         caption = f"{drawn} kinds of objects and arrays" if drawn != 1 else "one kind of object or array"
         if any(edge.target == "more" for edge in self.edges):
             self.nodes.append(Node("more", "…", "more"))
-            caption += "; what they hold beyond is not drawn"
+            caption += "; deeper ones are not drawn"
         return Drawing(tuple(self.nodes), tuple(self.edges), caption, sideways=False)
 
     def enter(self, source: str, label: str, expression: Expression) -> None:

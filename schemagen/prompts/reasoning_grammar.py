@@ -185,7 +185,7 @@ class ReasoningGrammar(GrammarGraph):
 
     @property
     def token_table(self) -> None:
-        """None: the automaton does not count the tokens of thoughts, so a table of it would allow too many."""
+        """Always None, because the automaton does not count the tokens of thoughts: its table would allow too many."""
         return
 
     def matcher(self) -> Matcher:
