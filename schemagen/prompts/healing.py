@@ -55,7 +55,7 @@ def heal(token_ids: tuple[int, ...], grammar: Grammar) -> Healed | None:
         return None
     kept, opened = token_ids[:-count], token_ids[-count:]
     text = b"".join(grammar.vocabulary.tokens[token] for token in opened).decode()
-    return Healed(kept, text, _text_and_answer(text, grammar))
+    return Healed(kept, text, after_text(text, grammar))
 
 
 def _to_open(token_ids: Sequence[int], vocabulary: Vocabulary) -> int:
@@ -92,7 +92,7 @@ def _begins_another(data: bytes, vocabulary: Vocabulary) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _text_and_answer(text: str, grammar: Grammar) -> GrammarGraph:
+def after_text(text: str, grammar: Grammar) -> GrammarGraph:
     """Return the grammar of a fixed text that is directly followed by an answer."""
     answer = Part(grammar, final=True, label="the answer")
     opened = Part(ast.literal(text), (0,), label="the end of the prompt")
