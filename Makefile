@@ -127,7 +127,7 @@ pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 
 pytest-real: core ## Run the tests of the real model, which `make real-model` fetches
 	$(BIN)/python -m pytest -n 0 -m 'real_model and not gpu' tests/e2e $(ARGS)
 
-check: $(DEV) $(BUILD)/build.ninja ## Lint, types and spelling: ruff, mypy, pyright, clang-format, clang-tidy, codespell
+check: $(DEV) $(BUILD)/build.ninja ## Lint, types, spelling and prose: ruff, mypy, pyright, clang-format, clang-tidy, codespell, tools/prose.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
@@ -137,6 +137,7 @@ check: $(DEV) $(BUILD)/build.ninja ## Lint, types and spelling: ruff, mypy, pyri
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/codespell
+	$(BIN)/python tools/prose.py
 
 format: $(DEV) ## Rewrite the sources in the house format
 	$(BIN)/ruff check --fix .

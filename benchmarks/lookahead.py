@@ -76,7 +76,7 @@ class LookaheadGrammar:
 
     def __getattr__(self, name: str) -> Any:
         """Return what is the same without a look-ahead."""
-        return {"reads_ahead": False, "token_table": None}.get(name, getattr(self._grammar, name))
+        return None if name == "token_table" else getattr(self._grammar, name)
 
 
 class LookaheadMatcher:

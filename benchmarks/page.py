@@ -124,6 +124,20 @@ def _batch(result: Result) -> str:
     return "\n\n".join(parts)
 
 
+def _row_queue(result: Result) -> str:
+    rows = [
+        (
+            row["texts"],
+            row["batch_size"] or "as many as fit",
+            f"{row['queue_s']:.2f}",
+            f"{row['chunks_s']:.2f}",
+            f"{row['speedup']:.2f}",
+        )
+        for row in result["results"]["rows"]
+    ]
+    return table(("lengths", "rows at a time", "queue, s", "chunks, s", "chunks / queue"), rows)
+
+
 def _vocabulary(result: Result) -> str:
     rows = [(row["what"], f"{row['ms']:.1f}", f"{row['to tokenizer']:.3f}") for row in result["results"]["rows"]]
     return table(("step", "ms, best of all", "of loading the tokenizer"), rows)
@@ -251,6 +265,7 @@ _BODIES = {
     "decode_overhead": _decode_overhead,
     "device_overhead": _device_overhead,
     "batch": _batch,
+    "row_queue": _row_queue,
     "vocabulary": _vocabulary,
     "budgets": _budgets,
     "memory": _memory,

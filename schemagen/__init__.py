@@ -89,8 +89,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Public name -> the module that defines it; "schemagen" for a package. The TYPE_CHECKING block above says the same to type
-#: checkers.
+#: Public name -> the module that defines it; "schemagen" for a package. The TYPE_CHECKING block above declares the same
+#: for type checkers.
 _HOMES = {
     "Choice": "schemagen.grammar.specs",
     "EBNF": "schemagen.grammar.context_free_specs",
@@ -131,7 +131,7 @@ _HOMES = {
     "union": "schemagen.grammar.combinators",
 }
 
-#: Whoever makes a vocabulary compiles next: what that takes is loaded at once, not in the first call.
+#: Importing `Vocabulary` also imports the compiler, which is needed next, so that the first call does not have to.
 _FRONT_END = ("schemagen.grammar.compiler", "schemagen.schema.normalise", "schemagen.engine.native.lowering")
 
 __all__ = [
@@ -209,7 +209,7 @@ __all__ = [
 ]
 
 
-#: Distributions of their own, reached as `schemagen.NAME` where they are installed -> their module.
+#: Plug-ins, reached as `schemagen.NAME` if they are installed -> their module.
 _PLUG_INS = {"sglang": "schemagen_sglang", "vllm": "schemagen_vllm"}
 
 
@@ -234,7 +234,7 @@ def _plug_in(name: str) -> Any:
     """Import the module of a plug-in.
 
     Raises:
-        AttributeError: It is not installed; the words say what to install.
+        AttributeError: It is not installed; the text names the command that installs it.
     """
     try:
         return import_module(_PLUG_INS[name])
@@ -247,5 +247,5 @@ def _plug_in(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, whether they were used yet or not."""
+    """Return the public names, whether they are loaded yet or not."""
     return sorted({*globals(), *__all__})

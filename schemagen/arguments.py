@@ -1,4 +1,4 @@
-"""Checks of what users pass: what cannot be meant is refused where it is given, not where it would first hurt."""
+"""Checks of user arguments: an invalid value is refused where it is given, not where it would first fail."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from schemagen.errors import MatcherError, OptionError, OptionTypeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Whose syntax a pattern is in: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
+#: The syntax of patterns: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
 PatternDialect = Literal["python", "ecma-262", "rust"]
 PATTERN_DIALECTS: tuple[str, ...] = get_args(PatternDialect)
 
 
 def kind_of(value: Any) -> str:
-    """Return what something is, in words: "a str", "an int", "None"."""
+    """Return the type of a value in words: "a str", "an int", "None"."""
     if value is None:
         return "None"
     name = type(value).__name__
@@ -29,26 +29,26 @@ def kind_of(value: Any) -> str:
 
 
 def check_dialect(dialect: Any) -> None:
-    """Refuse a dialect of patterns that there is not.
+    """Refuse an unknown dialect of patterns.
 
     Raises:
-        OptionError: It is none of `PATTERN_DIALECTS`.
+        OptionError: It is not one of `PATTERN_DIALECTS`.
     """
     if dialect not in PATTERN_DIALECTS:
         raise OptionError(f"dialect={dialect!r}", why="there is no such dialect", fix=f"use one of {PATTERN_DIALECTS}")
 
 
 def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number, also one of numpy's.
+    """Return a whole number as an int, even one of numpy's.
 
     Args:
-        name: Of the argument.
-        value: What was given.
-        least: The smallest number that makes sense.
-        most: The largest one; None: any.
+        name: The name of the argument.
+        value: The value of the argument.
+        least: The smallest valid number.
+        most: The largest valid number; None if unlimited.
 
     Raises:
-        OptionError: It is no whole number, smaller, or larger.
+        OptionError: It is not a whole number, too small, or too large.
     """
     try:
         number = None if isinstance(value, bool) else index(value)
@@ -66,12 +66,12 @@ def check_bounds(low: Any, high: Any, *, least_high: int = 0) -> None:
     """Refuse bounds of a count, the arguments ``min`` and ``max``, that no number is within.
 
     Args:
-        low: What was given as ``min``.
-        high: What was given as ``max``; None: no bound.
-        least_high: The smallest ``max`` that makes sense.
+        low: The value of ``min``.
+        high: The value of ``max``; None for no bound.
+        least_high: The smallest valid ``max``.
 
     Raises:
-        OptionError: One is no whole number or too small, or they are in the wrong order.
+        OptionError: One is not a whole number or too small, or they are in the wrong order.
     """
     check_count("min", low, least=0)
     if high is not None:
@@ -80,7 +80,7 @@ def check_bounds(low: Any, high: Any, *, least_high: int = 0) -> None:
             raise OptionError(f"min={as_text(low)}, max={as_text(high)}", why="no number is both", fix="swap them")
 
 
-def check_number(  # noqa: PLR0913 - the bounds, and what to say
+def check_number(  # noqa: PLR0913 - the bounds, and the texts
     name: str,
     value: Any,
     *,
@@ -92,21 +92,21 @@ def check_number(  # noqa: PLR0913 - the bounds, and what to say
     why: str = "",
     fix: str = "",
 ) -> float:
-    """Return a number as a float: also a Decimal, a Fraction, or one of numpy.
+    """Return a number as a float, even a Decimal, a Fraction, or one of numpy.
 
     Args:
-        name: Of the argument.
-        value: What was given.
-        least: The smallest number that makes sense.
-        above: All that makes sense is larger.
-        most: The largest number that makes sense.
-        below: All that makes sense is smaller.
+        name: The name of the argument.
+        value: The value of the argument.
+        least: The smallest valid number.
+        above: An exclusive lower bound.
+        most: The largest valid number.
+        below: An exclusive upper bound.
         finite: Whether it must not be infinite.
-        why: Said of numbers beyond the bounds; empty: what the bounds are.
-        fix: What to do; empty: what the bounds are.
+        why: The reason for refusing numbers beyond the bounds; empty to state the bounds.
+        fix: The correction; empty to state the bounds.
 
     Raises:
-        OptionError: It is no number, is NaN, or lies beyond the bounds.
+        OptionError: It is not a number, is NaN, or lies beyond the bounds.
     """
     bounds = {"at least": least, "above": above, "at most": most, "below": below}
     told = " and ".join(f"{word} {bound}" for word, bound in bounds.items() if bound is not None)
@@ -118,7 +118,7 @@ def check_number(  # noqa: PLR0913 - the bounds, and what to say
     except (OverflowError, ValueError):  # too large; a signalling NaN
         number = math.nan
     if math.isnan(number) or (finite and math.isinf(number)):
-        raise OptionError(f"{name}={as_text(value)}", why="it is no finite number", fix=fix)
+        raise OptionError(f"{name}={as_text(value)}", why="it is not a finite number", fix=fix)
     inside = (least is None or number >= least) and (most is None or number <= most)
     if not inside or (above is not None and number <= above) or (below is not None and number >= below):
         raise OptionError(f"{name}={as_text(value)}", why=why or f"only numbers {told} make sense", fix=fix)
@@ -126,10 +126,10 @@ def check_number(  # noqa: PLR0913 - the bounds, and what to say
 
 
 def check_flag(name: str, value: Any, *, fix: str = "give True or False") -> bool:
-    """Return a bool, also one of numpy's; a text or None would be taken for one without a word.
+    """Return a bool, even one of numpy; text and None are refused, because Python would silently treat them as booleans.
 
     Raises:
-        OptionError: It is none.
+        OptionError: It is not a bool.
     """
     if value is True or value is False:
         return value
@@ -142,7 +142,7 @@ def check_seed(seed: Any) -> int | None:
     """Return the seed of a generation as an int; None stays None.
 
     Raises:
-        OptionError: It is no whole number, or one that torch's generators do not take.
+        OptionError: It is not a whole number, or one that torch's generators do not accept.
     """
     if seed is None:
         return None
@@ -160,10 +160,10 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_text(method: str, text: Any) -> None:
-    """Refuse what is no text.
+    """Refuse anything but a text.
 
     Raises:
-        OptionTypeError: It is no str.
+        OptionTypeError: It is not a str.
     """
     if not isinstance(text, str):
         raise OptionTypeError(
@@ -172,10 +172,10 @@ def check_text(method: str, text: Any) -> None:
 
 
 def check_bytes(data: Any) -> None:
-    """Refuse what is no bytes where a matcher reads them.
+    """Refuse anything but bytes for a matcher to read.
 
     Raises:
-        OptionTypeError: It is something else.
+        OptionTypeError: It is not bytes.
     """
     if not isinstance(data, bytes):
         raise OptionTypeError(
@@ -189,7 +189,7 @@ def check_token_id(method: str, token_id: Any) -> int:
     """Return the id of a token as an int.
 
     Raises:
-        OptionTypeError: It is none.
+        OptionTypeError: It is not a whole number.
     """
     why, fix = "a token is given by its id, a whole number", "give the id; a text goes to accept_bytes(text.encode())"
     return _whole(method, token_id, why, fix)
@@ -199,7 +199,7 @@ def check_fill(row: Any, budget: Any) -> tuple[int, int | None]:
     """Return the row and the budget of ``fill_next_token_bitmask`` as ints.
 
     Raises:
-        OptionTypeError: One is no whole number.
+        OptionTypeError: One is not a whole number.
         OptionError: The budget is negative.
     """
     method = "fill_next_token_bitmask"
@@ -220,7 +220,7 @@ def _whole(method: str, given: Any, why: str, fix: str) -> int:
     """Return an argument of a matcher that is a whole number as an int.
 
     Raises:
-        OptionTypeError: It is none.
+        OptionTypeError: It is not a whole number.
     """
     try:
         return index(given)
@@ -229,15 +229,15 @@ def _whole(method: str, given: Any, why: str, fix: str) -> int:
 
 
 def check_steps(count: Any, taken: int) -> int:
-    """Return how many steps to undo as an int.
+    """Return the number of steps to undo as an int.
 
     Args:
-        count: What was given.
-        taken: How many there are.
+        count: The argument of the user.
+        taken: The number of accepted steps.
 
     Raises:
-        OptionTypeError: It is no whole number.
-        MatcherError: It is negative, or there are fewer.
+        OptionTypeError: It is not a whole number.
+        MatcherError: It is negative, or above ``taken``.
     """
     number = _whole("rollback", count, "it undoes a number of steps", "give a whole number")
     if not 0 <= number <= taken:
@@ -250,10 +250,10 @@ def check_steps(count: Any, taken: int) -> int:
 
 
 def check_grammars(owner: str, grammars: Sequence[Any]) -> None:
-    """Refuse what is no compiled grammar, such as a type; None stands for no constraint.
+    """Refuse anything but compiled grammars, such as a type; None means no constraint.
 
     Raises:
-        OptionTypeError: One is something else.
+        OptionTypeError: One is not a grammar.
     """
     for given in grammars:
         if given is None or (callable(getattr(given, "matcher", None)) and not isinstance(given, type)):
@@ -261,19 +261,19 @@ def check_grammars(owner: str, grammars: Sequence[Any]) -> None:
         name = given.__name__ if isinstance(given, type) else "spec"
         raise OptionTypeError(
             f"the grammar of a {owner} is {as_text(given)}",
-            why=f"it is {kind_of(given)}, and a processor takes what was compiled",
+            why=f"it is {kind_of(given)}, and a processor takes a compiled grammar",
             fix=f"give lm.compile({name}), or schemagen.compile({name}, vocabulary)",
         )
 
 
 def check_folder(cache: Any) -> None:
-    """Refuse a cache that is no path: a mistyped "memory" would become a folder.
+    """Refuse a cache that is not a path: a mistyped "memory" would become a folder.
 
     Args:
-        cache: None, "memory", or a folder: a path, or a str that holds a separator or names a folder that is there.
+        cache: None, "memory", or a folder: a path, or a str that contains a separator or names an existing folder.
 
     Raises:
-        OptionError: It is something else.
+        OptionError: It is none of them.
     """
     if cache is None or cache == "memory":
         return
@@ -298,15 +298,15 @@ def shown(number: int) -> str:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as an error names it: short, whatever it is."""
+    """Return a value as an error names it: shortened."""
     return shown(value) if type(value) is int else f"{' '.join(repr(value).split()):.80}"
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Refuse a time that has run out before it begins; None means any time.
+    """Refuse a time limit that is not above zero; None means no limit.
 
     Raises:
-        OptionError: It is not above zero, or no number.
+        OptionError: It is not above zero, or not a number.
     """
     if value is not None:
         check_number(

@@ -18,8 +18,8 @@
     │   ├── MatcherTerminatedError       EOS was already accepted
     │   ├── DeadEndError                 no token is allowed: an empty mask is never sampled
     │   └── BitmaskShapeError            dtype, device or width of a bitmask
-    ├── OptionError                      an argument that cannot be meant; a ValueError, too
-    │   └── OptionTypeError              an argument of another type than is meant; a TypeError, too
+    ├── OptionError                      an invalid argument; a ValueError, too
+    │   └── OptionTypeError              an argument of the wrong type; a TypeError, too
     ├── ModelError                       no model can be loaded from there; an OSError, too
     │   └── LogitsError                  logits from which no token can be chosen; a GenerationError, too
     ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
@@ -30,12 +30,12 @@
 
 Each error states the fact with its values, then `at`, `why`, `fix`, and `code`, which is a heading of docs/errors.md.
 
-`at` is a JSON pointer (RFC 6901) wherever it is a place in JSON: into the schema for a `SchemaError` or a pattern within a
-schema, into a structural tag for a `GrammarError` of one, into the generated value for a `ValidationFailed`; "" is the root
-of each. Elsewhere it is what the error is about: a position of a pattern, a line and column of a grammar, a field of a class,
-a parameter of a function, a row, a file.
+`at` is a JSON pointer (RFC 6901) wherever it is a place in JSON: into the schema for a `SchemaError` or a pattern
+within a schema, into a structural tag for a `GrammarError` of one, into the generated value for a `ValidationFailed`;
+"" is the root of each. Elsewhere it names the subject of the error: a position of a pattern, a line and column of a
+grammar, a field of a class, a parameter of a function, a row, a file.
 
-There is one warning of our own, `ModelWarning`: a model and its tokenizer, or its options, that cannot be meant as they are.
+There is one warning of our own, `ModelWarning`: a model does not fit its tokenizer or its options.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class SchemagenError(Exception):
     """Base of every error of this package.
 
     Args:
-        fact: What happened, with the values.
-        at: Where: a JSON pointer into the schema or the value, or what else the error is about (see the module).
+        fact: The fact, with the values.
+        at: The place: a JSON pointer into the schema or the value, or the subject of the error (see the module).
         why: The reason, in a sentence.
-        fix: What to do about it.
+        fix: The remedy.
         code: A heading of docs/errors.md; the class has a default.
     """
 
@@ -140,7 +140,7 @@ class GrammarError(SchemagenError):
 
 
 class GrammarSyntaxError(GrammarError):
-    """Not a grammar in its language: it cannot be read, or names a rule that is not there."""
+    """Not a grammar in its language: it cannot be parsed, or names an undefined rule."""
 
     default_code = "invalid-grammar"
 
@@ -164,7 +164,7 @@ class VocabularyError(SchemagenError):
 
 
 class MatcherError(SchemagenError):
-    """Wrong use of a matcher, or a matcher that cannot go on."""
+    """Wrong use of a matcher, or a matcher that cannot continue."""
 
     default_code = "matcher-error"
 
@@ -188,19 +188,19 @@ class BitmaskShapeError(MatcherError):
 
 
 class OptionError(SchemagenError, ValueError):
-    """An argument that cannot be meant, such as a negative number of retries."""
+    """An invalid argument, such as a negative number of retries."""
 
     default_code = "invalid-option"
 
 
 class OptionTypeError(OptionError, TypeError):
-    """An argument of another type than is meant, such as a text in the place of a token id."""
+    """An argument of the wrong type, such as a text in the place of a token id."""
 
     default_code = "wrong-type"
 
 
 class ModelError(SchemagenError, OSError):
-    """No model can be loaded: there is no such folder, or transformers finds nothing of that name.
+    """No model can be loaded: the folder does not exist, or transformers finds nothing of that name.
 
     A model that was loaded, and cannot be used, raises a subclass (`LogitsError`).
     """
@@ -209,22 +209,22 @@ class ModelError(SchemagenError, OSError):
 
 
 class ToolError(SchemagenError):
-    """Something that cannot be a tool, a format of calls that is not known, or a call that cannot be made."""
+    """Something that cannot be a tool, an unknown format of calls, or a call that cannot be made."""
 
     default_code = "tool-error"
 
 
 class ToolRetry(SchemagenError):  # noqa: N818 - it asks for something, as StopIteration does
-    """Raise it in a tool to tell the model why its call does not help, and to have it call again.
+    """Raise it in a tool to tell the model why its call does not help, so that it calls again.
 
-    In `LanguageModel.chat` the text is the result of the call; a call that you make yourself raises it to you.
+    In `LanguageModel.chat` the text is the result of the call; a call that you make yourself raises it.
     """
 
     default_code = "tool-retry"
 
 
 class GenerationError(SchemagenError):
-    """A generation that gave no instance; `text` is what the model wrote."""
+    """A generation that gave no instance; `text` is the generated text."""
 
     default_code = "generation-error"
 
@@ -245,7 +245,7 @@ class LogitsError(ModelError, GenerationError):
     Attributes:
         row: The row of the batch, from 0.
         step: How many tokens had been generated before.
-        text: What they are.
+        text: The text of these tokens.
     """
 
     default_code = "bad-logits"
@@ -260,7 +260,7 @@ class LogitsError(ModelError, GenerationError):
 class ValidationFailed(GenerationError):  # noqa: N818 - the name users know from this field
     """The text satisfies the schema but a custom validator, or a keyword left to the check, refused it.
 
-    `at` is the JSON pointer of what was refused in the value, "" for all of it; `text` is the raw text, `error` the
+    `at` is the JSON pointer of the refused part of the value, "" for all of it; `text` is the raw text, `error` the
     exception of pydantic or jsonschema, `attempts` how many generations were tried.
     """
 
@@ -275,4 +275,4 @@ class ValidationFailed(GenerationError):  # noqa: N818 - the name users know fro
 
 
 class ModelWarning(UserWarning):
-    """A model, its tokenizer and its options do not fit together as they are; the text says what to change."""
+    """A model, its tokenizer and its options do not fit together; the text names the change."""

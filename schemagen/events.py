@@ -1,8 +1,8 @@
-"""What streams yield.
+"""The events of streams.
 
-`LanguageModel.stream` tells of thoughts, of fields that begin, grow and are complete, of snapshots, and of the value at the
-end; `LanguageModel.stream_call` of words, and of calls with their arguments; `LanguageModel.stream_chat` of these for every
-answer of a chat, and of results.
+`LanguageModel.stream` yields thoughts, fields that begin, grow and are complete, snapshots, and the value at the
+end; `LanguageModel.stream_call` yields words, and calls with their arguments; `LanguageModel.stream_chat` yields these
+for every answer of a chat, and the results of calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Path(tuple["str | int", ...]):
-    """Where a field is: the keys and indices that lead to it; `str` gives its JSON pointer (RFC 6901).
+    """The place of a field: the keys and indices that lead to it; `str` gives its JSON pointer (RFC 6901).
 
     A field is anything but the value as a whole, whose path is empty.
     """
@@ -33,7 +33,7 @@ class Path(tuple["str | int", ...]):
 
 @dataclass(frozen=True, slots=True)
 class FieldStarted:
-    """A field begins: its key is complete, or the first character of an item is there.
+    """A field begins: its key is complete, or the first character of an item has arrived.
 
     Attributes:
         path: Its place.
@@ -44,12 +44,12 @@ class FieldStarted:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """More text of a value that is no container.
+    """More text of a value that is not a container.
 
     Attributes:
         path: Its place; empty for text outside of JSON (`Regex`, `Choice`) and for a value that is not in a container.
-        text: For strings what they grew by, escapes resolved, whole characters only; numbers, ``true``, ``false`` and
-            ``null`` come at once, as they are written.
+        text: For strings the new part, escapes resolved, whole characters only; numbers, ``true``, ``false`` and
+            ``null`` come in one piece, as they are written.
     """
 
     path: Path
@@ -62,9 +62,9 @@ class FieldCompleted:
 
     Attributes:
         path: Its place.
-        value: Validated by the type of the field, where that is known: through pydantic models, dataclasses, TypedDicts,
+        value: Validated by the type of the field, if it is known: through pydantic models, dataclasses, TypedDicts,
             NamedTuples, lists, tuples, sets and dicts. Otherwise parsed JSON: in schemas, below a union whose members
-            disagree, and where validators of the class around the field see it first.
+            disagree, and if validators of the class around the field see it first.
     """
 
     path: Path
@@ -73,11 +73,11 @@ class FieldCompleted:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Generic[T]):
-    """All there is so far; only with ``partials=True``.
+    """The value so far; only with ``partials=True``.
 
     Attributes:
-        value: For a pydantic model an instance of `Partial` of it, with None for what is missing. Otherwise the JSON value
-            as far as it goes. Later snapshots do not change earlier ones.
+        value: For a pydantic model an instance of its `Partial`, with None for missing fields. Otherwise the JSON value
+            so far. Later snapshots do not change earlier ones.
     """
 
     value: Partial[T]
@@ -87,10 +87,10 @@ class Snapshot(Generic[T]):
 class Completed(Generic[T]):
     """The end, always the last event.
 
-    Of a stream of calls, too: its value is what `LanguageModel.call` returns; and of a chat: its value is the `Chat`.
+    In a stream of calls its value is the result of `LanguageModel.call`; in a chat its value is the `Chat`.
 
     Attributes:
-        generation: The value and how it came about.
+        generation: The value with its text, tokens and time.
     """
 
     generation: Generation[T]
@@ -102,7 +102,7 @@ class Completed(Generic[T]):
 
     @property
     def text(self) -> str:
-        """The text that it was read from."""
+        """The text of the value."""
         return self.generation.text
 
     @property
@@ -112,16 +112,16 @@ class Completed(Generic[T]):
 
     @property
     def finish_reason(self) -> FinishReason:
-        """Whether the value is complete, or was closed by its budget: `Generation.finish_reason`."""
+        """Whether the value is complete, or its budget closed it: `Generation.finish_reason`."""
         return self.generation.finish_reason
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More of what the model thinks before it answers; only with ``reasoning``, before all other events of the answer.
+    """More thoughts of the model before its answer; only with ``reasoning``, before all other events of the answer.
 
     Attributes:
-        text: What the thoughts grew by, whole characters only. Together these are `Generation.reasoning`, with the whitespace
+        text: The new part, whole characters only. All parts together are `Generation.reasoning`, with the whitespace
             around it.
     """
 
@@ -134,10 +134,11 @@ FieldEvent: TypeAlias = FieldStarted | Delta | FieldCompleted
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More words of an answer, before, between or behind calls.
+    """More words of an answer, before, between or after calls.
 
     Attributes:
-        text: What they grew by, whole characters only. Together these are the text of the answer, without whitespace around it.
+        text: The new part, whole characters only. All parts together are the text of the answer, without whitespace
+            around it.
     """
 
     text: str
@@ -145,11 +146,11 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A call begins: what was written so far leaves only one tool.
+    """A call begins: the text so far leaves only one tool.
 
     Attributes:
-        index: Of the call in the answer, from 0.
-        tool: The tool that is called.
+        index: The index of the call in the answer, from 0.
+        tool: The called tool.
     """
 
     index: int
@@ -166,7 +167,7 @@ class ArgumentStarted:
     """An argument of a call, or a field of one, begins.
 
     Attributes:
-        index: Of the call.
+        index: The index of the call.
         path: Its place in the arguments.
     """
 
@@ -176,13 +177,13 @@ class ArgumentStarted:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentDelta:
-    """More text of an argument that is no container, as in `Delta`.
+    """More text of an argument that is not a container, as in `Delta`.
 
     Attributes:
-        index: Of the call.
+        index: The index of the call.
         path: Its place in the arguments.
-        text: For strings what they grew by; where a format cannot tell a string from other values before its end, all of it
-            at once.
+        text: For strings the new part; if a format cannot distinguish a string from other values before its end, the
+            whole string.
     """
 
     index: int
@@ -195,9 +196,9 @@ class ArgumentCompleted:
     """An argument of a call, or a field of one, is complete.
 
     Attributes:
-        index: Of the call.
+        index: The index of the call.
         path: Its place in the arguments.
-        value: As in `FieldCompleted`: validated by the type of the parameter, where that is known.
+        value: As in `FieldCompleted`: validated by the type of the parameter, if it is known.
     """
 
     index: int
@@ -210,8 +211,8 @@ class CallCompleted:
     """A call is complete and its arguments are valid; it has not run.
 
     Attributes:
-        index: Of the call.
-        call: The call. Its ``content`` is the text so far; text that follows is known to the calls of `Completed` only.
+        index: The index of the call.
+        call: The call. Its ``content`` is the text so far; only the calls of `Completed` include later text.
     """
 
     index: int
@@ -220,10 +221,10 @@ class CallCompleted:
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """In a chat the model is asked; the indices of calls begin at 0 again.
+    """A step of a chat begins; the indices of calls begin at 0 again.
 
     Attributes:
-        step: Of the chat, from 0.
+        step: The number of the step in the chat, from 0.
     """
 
     step: int
@@ -235,7 +236,7 @@ class ToolReturned:
 
     Attributes:
         index: Of the call in the answer.
-        result: What came of it.
+        result: The result of the call.
     """
 
     index: int

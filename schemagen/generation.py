@@ -1,4 +1,4 @@
-"""What generating gives: a `Generation`, an exception, or in a batch a `Failure`."""
+"""The results of generating: a `Generation`, an exception, or in a batch a `Failure`."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Why a text is over.
+#: Why a text ended.
 FinishReason: TypeAlias = Literal["complete", "budget"]
 
 
 @dataclass(frozen=True, slots=True)
 class Generation(Generic[T]):
-    """A value and how it came about.
+    """A value with its text, tokens and figures.
 
     Attributes:
         value: The validated instance.
-        text: The text that it was read from.
+        text: The text of the value.
         token_ids: The generated tokens, thoughts included, and EOS if it was generated.
         prompt_tokens: Tokens of the (last) prompt.
         seconds: Wall-clock time of the model, all attempts together.
-        masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
-        interventions: Tokens where the constraint forbade what the model wanted most (0: the model would have written the same
-            by itself, greedily); None where that is not counted: in batches of several rows, and where ``generate`` of
+        masked_mass: Mean probability per token that the constraint removed (0: the model wanted to write this).
+        interventions: Tokens where the constraint forbade the model's likeliest token (0: the model would have written
+            the same by itself, greedily); None if not counted: in batches of several rows, and if ``generate`` of
             transformers writes the text.
         passes: How often the model was called; fewer times than there are tokens if it read ahead. None as above.
         attempts: How many generations it took; more than one only with ``retries``.
-        reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
+        reasoning: The thoughts of the model before its answer; None without ``reasoning=`` (see
             `LanguageModel.run`).
-        reasoning_tokens: How many of the tokens are thoughts, what ends them included.
-        finish_reason: Why the text is over. "complete": it ended where the model wanted it to, or where nothing more could be
-            written. "budget": ``max_new_tokens`` closed it. Either the budget left out, at some token, the likeliest of those
-            that the grammar allows, because the text could not have been completed in time after it; or the last token of the
-            budget came where the text could go on. The value is valid, and may be shorter than the model would have made it.
+        reasoning_tokens: How many of the tokens are thoughts, including their end marker.
+        finish_reason: Why the text ended. "complete" if it ended where the model wanted it to, or where nothing more
+            could be written. "budget" if ``max_new_tokens`` closed it: either the budget left out, at some token, the
+            likeliest one that the grammar allows, because the text could not have been completed in time after it; or
+            the last token of the budget came where the text could go on. The value is valid, and may be shorter than
+            without a budget.
     """
 
     value: T
     text: str
-    token_ids: tuple[int, ...] = field(repr=False)  # hundreds of numbers say nothing to a reader
+    token_ids: tuple[int, ...] = field(repr=False)  # hundreds of numbers are of no use to a reader
     prompt_tokens: int
     seconds: float
     masked_mass: float | None
@@ -71,9 +72,9 @@ class Failure:
     """A row of a batch that gave no value; the others are not affected.
 
     Attributes:
-        index: Of the row, from 0.
-        prompt: As it was given.
-        error: What `LanguageModel.run` would have raised.
+        index: The index of the row, from 0.
+        prompt: The prompt as it was given.
+        error: The error that `LanguageModel.run` would have raised.
     """
 
     index: int
@@ -82,7 +83,7 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """What the model wrote; empty if it did not come to that."""
+        """The generated text; empty if there is none."""
         return self.error.text if isinstance(self.error, GenerationError) else ""
 
     def __str__(self) -> str:

@@ -1,14 +1,15 @@
-"""Commands that install schemagen, its extras and its plug-ins: every error message that names one takes it from here."""
+"""Commands that install schemagen, its extras and its plug-ins, for all error messages that name one."""
 
 from __future__ import annotations
 
-#: The name that pip knows; on PyPI `schemagen` is another project.
+#: The name for pip; on PyPI `schemagen` is another project.
 DISTRIBUTION = "schemagen-lm"
 
-#: Whether PyPI has it and its plug-ins. The release that publishes them sets this to True, and nothing else here.
+#: Whether PyPI has schemagen and its plug-ins. The release that publishes them sets this to True, and nothing else
+#: here.
 IS_PUBLISHED = False
 
-#: Extra -> what it requires on every system, as in pyproject.toml.
+#: Extra -> its requirements on every system, as in pyproject.toml.
 EXTRAS = {
     "gguf": ("gguf>=0.10",),
     "lark": ("lark>=1.2,<2",),
@@ -19,13 +20,13 @@ EXTRAS = {
 
 
 def install_command(extra: str = "") -> str:
-    """Return the command that installs schemagen, or what one of its extras requires."""
+    """Return the command that installs schemagen, or the requirements of one of its extras."""
     if IS_PUBLISHED:
         return f'pip install "{DISTRIBUTION}[{extra}]"' if extra else f"pip install {DISTRIBUTION}"
     if not extra:
         return "pip install . in a clone of schemagen"
     packages = " ".join(f'"{requirement}"' for requirement in EXTRAS[extra])
-    return f"pip install {packages}, which is what the extra `{extra}` of schemagen asks for"
+    return f"pip install {packages}, the requirements of the extra `{extra}` of schemagen"
 
 
 def plug_in_command(name: str) -> str:

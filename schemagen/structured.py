@@ -1,9 +1,9 @@
-"""`structured` and `Structured`: classes that can be asked for instances of themselves, and the model that they ask.
+"""`structured` and `Structured`: classes that generate instances of themselves, and their default model.
 
 Both give a class the methods of `METHODS`. The decorator works on any class; no type checker lets a decorator add typed
-methods (mypy ignores the return type of class decorators, and neither has intersection types). `Structured` is therefore
-the form for typed code: as a base class it gives ``Person.generate(...)`` the type ``Person``, for mypy and pyright. On
-such a class the decorator sets the defaults.
+methods (mypy ignores the return type of class decorators, and neither has intersection types). `Structured` is
+therefore the form for typed code: as a base class it gives ``Person.generate(...)`` the type ``Person``, for mypy and
+pyright. On such a class the decorator sets the defaults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
 
 C = TypeVar("C", bound=type)
-#: What a class is given. The decorator leaves a class its own methods and fields of these names, but for the first.
+#: Methods that the decorator adds. A class keeps its own, except for `generate`.
 METHODS = (
     "generate", "agenerate", "run", "arun", "batch", "abatch", "run_batch", "arun_batch", "stream", "astream",
 )  # fmt: skip
@@ -39,11 +39,11 @@ _DEFAULTS = "__schemagen_defaults__"
 
 @dataclass(frozen=True, slots=True)
 class _Defaults:
-    """What a class is generated with where a call says nothing.
+    """The defaults of a class for calls.
 
     Attributes:
-        lm: The model; None: that of `set_default_lm`, or the bundled one.
-        options: Those of the decorator.
+        lm: The model; None for that of `set_default_lm`, or the bundled one.
+        options: The options of the decorator.
     """
 
     lm: LanguageModel | None = None
@@ -57,13 +57,13 @@ class _Default:
 
 
 def set_default_lm(lm: LanguageModel | None) -> None:
-    """Set the model that structured classes ask where neither the call nor the decorator names one.
+    """Set the model of structured classes for calls and decorators that name none.
 
     Args:
-        lm: What `schemagen.load` or `from_transformers` returns; None goes back to the bundled model.
+        lm: The result of `schemagen.load` or `from_transformers`; None goes back to the bundled model.
 
     Raises:
-        OptionError: It is no model.
+        OptionError: It is not a model.
     """
     _Default.lm = _checked(lm)
 
@@ -80,8 +80,8 @@ class Structured:
         Person.generate("Ada Lovelace, 36, London")     # -> Person
         ```
 
-    The model is the argument ``lm``, else that of ``@structured(lm=...)``, else that of `set_default_lm`, else the bundled one.
-    The options of a call come before those of the decorator.
+    The model is the argument ``lm``, else that of ``@structured(lm=...)``, else that of `set_default_lm`, else the
+    bundled one. The options of a call override those of the decorator.
     """
 
     __slots__ = ()
@@ -105,7 +105,7 @@ class Structured:
     async def agenerate(
         cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[GenerateOptions]
     ) -> Self:
-        """Return what `generate` returns without blocking the event loop."""
+        """Like `generate`, without blocking the event loop."""
         instance: Self = await _model(cls, lm).agenerate(prompt, cls, **_with(cls, options))
         return instance
 
@@ -121,7 +121,7 @@ class Structured:
     async def arun(
         cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[GenerateOptions]
     ) -> Generation[Self]:
-        """Return what `run` returns without blocking the event loop."""
+        """Like `run`, without blocking the event loop."""
         found: Generation[Self] = await _model(cls, lm).arun(prompt, cls, **_with(cls, options))
         return found
 
@@ -137,7 +137,7 @@ class Structured:
     async def abatch(
         cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
     ) -> list[Self | Failure]:
-        """Return what `batch` returns without blocking the event loop."""
+        """Like `batch`, without blocking the event loop."""
         found: list[Self | Failure] = await _model(cls, lm).abatch(prompts, cls, **_with(cls, options))
         return found
 
@@ -145,7 +145,7 @@ class Structured:
     def run_batch(
         cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
     ) -> list[Generation[Self] | Failure]:
-        """Return what `run` returns for each prompt; arguments and errors as for `LanguageModel.run_batch`."""
+        """Return a `Generation` for each prompt; arguments and errors as for `LanguageModel.run_batch`."""
         found: list[Generation[Self] | Failure] = _model(cls, lm).run_batch(prompts, cls, **_with(cls, options))
         return found
 
@@ -153,7 +153,7 @@ class Structured:
     async def arun_batch(
         cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
     ) -> list[Generation[Self] | Failure]:
-        """Return what `run_batch` returns without blocking the event loop."""
+        """Like `run_batch`, without blocking the event loop."""
         found: list[Generation[Self] | Failure] = await _model(cls, lm).arun_batch(prompts, cls, **_with(cls, options))
         return found
 
@@ -163,7 +163,7 @@ class Structured:
     ) -> Stream[Self]:
         """Return the events of an instance while it is written; arguments and errors as for `LanguageModel.stream`.
 
-        A default of ``retries`` has no effect: what was told cannot be taken back.
+        A default of ``retries`` has no effect: text that was sent cannot be taken back.
         """
         found: Stream[Self] = _model(cls, lm).stream(prompt, cls, **_with(cls, options, without="retries"))
         return found
@@ -172,13 +172,13 @@ class Structured:
     def astream(
         cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[StreamOptions]
     ) -> AsyncGenerator[Event[Self], None]:
-        """Yield what `stream` yields without blocking the event loop."""
+        """Like `stream`, without blocking the event loop."""
         asked: Any = _model(cls, lm).astream(prompt, cls, **_with(cls, options, without="retries"))
         found: AsyncGenerator[Event[Self], None] = asked
         return found
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse a class that has something of its own with one of these names."""
+        """Refuse a class that defines one of these names itself."""
         super().__init_subclass__(**kwargs)
         for name in METHODS:
             if name in vars(cls) or name in get_annotations(cls):
@@ -190,9 +190,9 @@ def structured(cls: C, /) -> C: ...
 @overload
 def structured(*, lm: LanguageModel | None = None, **defaults: Unpack[GenerateOptions]) -> Callable[[C], C]: ...
 def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **defaults: Any) -> Any:
-    """Give a class the methods of `Structured`: ``generate(prompt, *, lm=None, **options)`` returns an instance of it, ...
+    """Give a class the methods of `Structured`: ``generate(prompt, *, lm=None, **options)`` returns an instance, ...
 
-    ``@structured`` and ``@structured(lm=..., **defaults)`` are the same but for the defaults.
+    ``@structured`` is ``@structured(lm=..., **defaults)`` without defaults.
 
     Example:
         ```python
@@ -206,16 +206,17 @@ def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **default
 
     Args:
         cls: A pydantic model, dataclass, TypedDict, NamedTuple, Enum, or any other class that pydantic can validate.
-        lm: The model, where a call names none; None: that of `set_default_lm`, or the bundled one.
+        lm: The model of calls that name none; None for that of `set_default_lm`, or the bundled one.
         defaults: Options for every call, as for `LanguageModel.generate`.
 
     Returns:
-        The same class. Type checkers do not see the methods; inherit from `Structured` where that matters. Fields and methods
-        of the class keep their names, and a warning says which methods it has not; only `generate` must be free.
+        The same class. Type checkers do not see the methods; inherit from `Structured` where that matters. Fields and
+        methods of the class keep their names, and a warning lists the methods that it lacks; only `generate` must be
+        free.
 
     Raises:
         SchemagenError: The class has an attribute or field `generate` already, or cannot have methods.
-        OptionError: ``lm`` is no model, or a default cannot be meant.
+        OptionError: ``lm`` is not a model, or a default is invalid.
         UnsupportedTypeError: pydantic knows no fields of the class.
 
     Warns:
@@ -235,7 +236,7 @@ def _structured(cls: Any, defaults: _Defaults) -> Any:
     """Add the methods to a class, unless it has inherited them, and the defaults."""
     if not isinstance(cls, type):
         raise SchemagenError(
-            f"{cls!r:.80} is no class",
+            f"{cls!r:.80} is not a class",
             why="structured gives a class methods",
             fix="decorate a class, or call lm(prompt, spec)",
             code="no-methods",
@@ -263,10 +264,10 @@ def _structured(cls: Any, defaults: _Defaults) -> Any:
 
 
 def _check_fields(cls: type) -> None:
-    """Refuse a class of which pydantic knows nothing: every call would.
+    """Refuse a class that pydantic cannot describe, which every call would refuse.
 
     Raises:
-        UnsupportedTypeError: It is one.
+        UnsupportedTypeError: It is such a class.
     """
     if any(hasattr(cls, name) for name in ("model_fields", "__dataclass_fields__", "_fields", "__members__")):
         return
@@ -280,17 +281,17 @@ def _check_fields(cls: type) -> None:
             f"{cls.__name__} is a plain class",
             at=cls.__qualname__,
             why="pydantic knows no fields of it, so that there is nothing to generate",
-            fix="let it inherit from pydantic.BaseModel, or make it a dataclass: @schemagen.structured stands above @dataclass",
+            fix="let it inherit from pydantic.BaseModel, or make it a dataclass: @schemagen.structured goes above @dataclass",
         ) from error
     except (PydanticUserError, NameError):  # a name in it is defined later
         return
 
 
 def _warn_of_names(cls: type, names: list[str]) -> None:
-    """Say which methods a class does not get, where it is decorated."""
-    told = ", ".join(map(repr, names))
+    """Warn of methods that a class does not get, at its decorator."""
+    kept = ", ".join(map(repr, names))
     warnings.warn(
-        f"{cls.__name__} has a field or method of its own called {told}, and keeps it: {cls.__name__}.{names[0]}(...) asks no "
+        f"{cls.__name__} has a field or method of its own called {kept}, and keeps it: {cls.__name__}.{names[0]}(...) asks no "
         f"model. Rename it, or call lm.{names[0]}(..., {cls.__name__}).",
         UserWarning,
         stacklevel=4,
@@ -318,7 +319,7 @@ def _model(cls: type, given: LanguageModel | None) -> LanguageModel:
 
 
 def _with(cls: type, options: Mapping[str, Any], *, without: str = "") -> dict[str, Any]:
-    """Return the options of a call, with those of the decorator where it says nothing."""
+    """Return the options of a call, with defaults from the decorator."""
     defaults: Mapping[str, Any] = getattr(cls, _DEFAULTS, _Defaults()).options
     return {**{name: value for name, value in defaults.items() if name != without}, **options}
 
@@ -332,9 +333,9 @@ def _checked(lm: Any) -> Any:
     if lm is None or (callable(getattr(lm, "run", None)) and not isinstance(lm, type)):
         return lm
     raise OptionError(
-        f"lm={as_text(lm)} is no model",
+        f"lm={as_text(lm)} is not a model",
         why="it is a class" if isinstance(lm, type) else "it has no run()",
-        fix="give what schemagen.load(name) or schemagen.from_transformers(model, tokenizer) returns",
+        fix="give the result of schemagen.load(name) or schemagen.from_transformers(model, tokenizer)",
     )
 
 

@@ -6,7 +6,7 @@
     assert Person.model_validate_json(random_text(grammar, seed=1))
     check_masks(grammar)
 
-They are what schemagen's own tests are made of. With them you can try whether a type of yours has the texts that you mean,
+schemagen's own tests use these tools. With them you can check whether a type of yours has the intended texts,
 and whether an engine of yours agrees with this one.
 """
 
@@ -34,7 +34,7 @@ def mask_of(matcher: Matcher, vocabulary: Vocabulary, *, budget: int | None = No
         budget: As in `Matcher.fill_next_token_bitmask`.
 
     Raises:
-        AssertionError: The mask has a bit beyond V, or what filling it returns is not whether a token is missing.
+        AssertionError: The mask has a bit beyond V, or filling it does not return whether a token is missing.
 
     Cost: one mask, and O(V) for the set.
     """
@@ -50,7 +50,7 @@ def mask_of(matcher: Matcher, vocabulary: Vocabulary, *, budget: int | None = No
 
 
 def brute_force_mask(matcher: Matcher, vocabulary: Vocabulary) -> set[int]:
-    """Return the ids that can follow, each of them tried: what every mask has to be equal to.
+    """Return the ids that can follow, by trying each of them; every mask has to equal this set.
 
     Args:
         matcher: A matcher over ``vocabulary``; it is left as it was.
@@ -67,16 +67,16 @@ def brute_force_mask(matcher: Matcher, vocabulary: Vocabulary) -> set[int]:
 
 
 def random_token_ids(grammar: Grammar, *, seed: int = 0, max_tokens: int = 100) -> list[int]:
-    """Return the tokens of a random text of a grammar, without the one that ends it.
+    """Return the tokens of a random text of a grammar, without the EOS token.
 
-    At each step half of the choices are among the tokens that do not begin with a letter or digit, where there are any:
-    otherwise the letters of strings would hide everything else. The text is ended within ``max_tokens``, or within
-    `Grammar.min_new_tokens` where that is more.
+    At each step half of the choices are among the tokens that do not begin with a letter or digit, if there are any:
+    otherwise the letters of strings would hide everything else. The text ends within ``max_tokens``, or within
+    `Grammar.min_new_tokens` if that is more.
 
     Args:
         grammar: The grammar.
         seed: Equal seeds give equal texts.
-        max_tokens: How many tokens the text may have.
+        max_tokens: The maximum number of tokens of the text.
 
     Raises:
         AssertionError: Nothing is allowed though the text may not end, or an allowed token is refused.
@@ -84,9 +84,9 @@ def random_token_ids(grammar: Grammar, *, seed: int = 0, max_tokens: int = 100) 
 
     Cost: a mask with a budget for each token.
     """
-    choose = random.Random(seed)  # noqa: S311 - a seed is what is wanted
+    choose = random.Random(seed)  # noqa: S311 - seeded on purpose
     matcher, vocabulary = grammar.matcher(), grammar.vocabulary
-    left, written = max(max_tokens, grammar.min_new_tokens or 0), list[int]()
+    left, written = max(max_tokens, matcher.tokens_to_finish() or 0), list[int]()
     while True:
         if left == 0 and not matcher.is_accepting():
             raise ValueError(f"no end within {len(written)} tokens: {_text(vocabulary, written)[-200:]!r}")
@@ -108,13 +108,13 @@ def random_text(grammar: Grammar, *, seed: int = 0, max_tokens: int = 100) -> st
 
 
 def check_masks(grammar: Grammar, *, walks: int = 5, seed: int = 0, max_tokens: int = 40) -> int:
-    """Compare the mask at every step of random texts with brute force, and return how many masks that were.
+    """Compare the mask at every step of random texts with brute force, and return the number of masks.
 
     Args:
         grammar: The grammar. Use a small vocabulary (`Vocabulary.byte_vocabulary()`): each token is tried at each step.
-        walks: How many texts.
-        seed: Of the first text; the others have the seeds behind it.
-        max_tokens: Of each text.
+        walks: The number of texts.
+        seed: The seed of the first text; the others have the next seeds.
+        max_tokens: The maximum number of tokens of each text.
 
     Raises:
         AssertionError: A mask is wrong: the text so far, and the tokens by which they differ.

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import schemagen
+from schemagen import reference
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.testing import brute_force_mask, mask_of
 
@@ -15,6 +16,17 @@ PIECES = schemagen.Vocabulary(
     [b"", *(bytes([byte]) for byte in range(256)), b"((", b"))", b")+", b"1+", b"+(", b"ab", b"abc", b"ba", b'":', b'"]', b'{"', b"\xc3\xa9", b"a\xc3", b"--", b"->"],
     eos_token_ids=[0],
 )  # fmt: skip
+
+
+#: The compiled core, and the engine in Python that it is compared with.
+ENGINES = ("native", "reference")
+
+
+def compiled_by(engine: str, spec: Any, vocabulary: schemagen.Vocabulary, **options: Any) -> Any:
+    """Return the grammar of the core, compiled afresh, or the engine of the reference: both have matchers."""
+    if engine == "reference":
+        return reference.engine(spec, vocabulary, **options)
+    return schemagen.compile(spec, vocabulary, cache=None, **options)
 
 
 def derives(spec: ContextFree[Any], text: str) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
-from schemagen.engine.languages import compile_language
+from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.free_text import text_not_opening, words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.engine.options import Options
-from schemagen.grammar.pipeline import styled
+from schemagen.grammar.reading import styled
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.to_regex import Writer, page_of
 from schemagen.types.reflection import is_type, reflect

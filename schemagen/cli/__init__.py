@@ -1,6 +1,6 @@
 """The command line: `schemagen demo | generate | batch | call | serve | compile | regex`.
 
-Exit status: 0 success, 1 a schemagen error (shown with where, why and what to do), 2 wrong usage.
+Exit status: 0 on success, 1 for a schemagen error (shown with its place, reason and fix), 2 for wrong usage.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ SpecArgument = Annotated[
 
 
 class Picture(str, Enum):
-    """What `schemagen.Grammar.draw` draws."""
+    """The pictures that `schemagen.Grammar.draw` draws."""
 
     AUTOMATON = "automaton"
     PUSHDOWN = "pushdown"
@@ -77,7 +77,7 @@ class Whitespace(str, Enum):
 
 
 class Batching(str, Enum):
-    """Who puts requests together: ``continuous`` of `schemagen.serve.create_app`."""
+    """The argument ``continuous`` of `schemagen.serve.create_app`."""
 
     AUTO = "auto"
     MICRO = "micro"
@@ -199,14 +199,14 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     id_column: Annotated[str, typer.Option(help="Column or key of the ids.")] = "id",
     batch_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Rows that the model works on at a time.", show_default="what the memory holds"),
+        typer.Option(min=1, help="Rows that the model works on at a time.", show_default="as many as the memory holds"),
     ] = None,
-    retries: Annotated[int, typer.Option(min=0, help="Questions more for a row whose value is refused.")] = 0,
+    retries: Annotated[int, typer.Option(min=0, help="Further attempts for a row whose value is refused.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Sample; row i has this seed plus i.", show_default="greedy")] = None,
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
-    """Generate an instance of SPEC for every row of INPUT; rows that fail harm no others."""
+    """Generate an instance of SPEC for every row of INPUT; a row that fails does not affect the others."""
     from schemagen.cli.batch import BatchCommand
     from schemagen.rows import Columns
 
@@ -240,18 +240,18 @@ def eval_(  # noqa: PLR0913 - every option is a parameter
         str,
         typer.Argument(
             metavar="INPUT",
-            help="CSV or JSON Lines: a prompt, and what is expected, in one column or one for each field; - for JSON Lines on "
-            "standard input.",
+            help="CSV or JSON Lines: a prompt, and the expected values, in one column or one for each field; - for JSON Lines "
+            "on standard input.",
             show_default=False,
         ),
     ],
     prompt_column: Annotated[str, typer.Option(help="Column, or key, of the prompts.")] = "prompt",
     count: Annotated[int | None, typer.Option(min=1, help="Only the first rows.", show_default="all")] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(help="A field that does not count; may be given again.", show_default="none")
+        list[str] | None, typer.Option(help="A field to leave out of the score; may be repeated.", show_default="none")
     ] = None,
     constrained_only: Annotated[
-        bool, typer.Option("--constrained-only", help="Do not ask without the constraint.")
+        bool, typer.Option("--constrained-only", help="Skip the answers without the constraint.")
     ] = False,
     output: Annotated[
         Path | None, typer.Option(help="File for all answers, as JSON Lines.", show_default="none")
@@ -259,7 +259,7 @@ def eval_(  # noqa: PLR0913 - every option is a parameter
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
-    """Measure how right the answers for INPUT are, with the constraint of SPEC and without it."""
+    """Measure how many answers for INPUT are right, with the constraint of SPEC and without it."""
     from schemagen.cli.evaluation import Asked, run_evaluation
 
     if spec == source == "-":
@@ -280,8 +280,8 @@ def call(
             show_default=False,
         ),
     ],
-    prompt: Annotated[str, typer.Argument(help="What the model is asked.", show_default=False)],
-    run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print what it returns.")] = False,
+    prompt: Annotated[str, typer.Argument(help="The question for the model.", show_default=False)],
+    run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print its result.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Let the model answer in words instead.")] = False,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print words, and on standard error arguments, while they are written.")
@@ -308,21 +308,21 @@ def serve(  # noqa: PLR0913 - every option is a parameter
         bool, typer.Option("--bundled", help="Serve the small model of the package: an offline endpoint for tests.")
     ] = False,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any free one.")] = 8000,
     api_key: Annotated[
         str | None,
         typer.Option(envvar="SCHEMAGEN_API_KEY", help="Text that clients must send as their key.", show_default="none"),
     ] = None,
     no_key: Annotated[
-        bool, typer.Option("--no-key", help="Let other machines ask without a key, where --host is not local.")
+        bool, typer.Option("--no-key", help="Serve other machines without a key, if --host is not local.")
     ] = False,
     name: Annotated[str | None, typer.Option(help="Name of the model for clients.", show_default="its own")] = None,
     max_rows: Annotated[int | None, typer.Option(min=1, help="Texts written at once.", show_default="64")] = None,
     max_waiting: Annotated[
-        int | None, typer.Option(min=1, help="Texts that may wait; more are answered with 429.", show_default="256")
+        int | None, typer.Option(min=1, help="Texts that may wait; further ones get 429.", show_default="256")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Most tokens of a request.", show_default="4096")
+        int | None, typer.Option(min=1, help="Maximum number of tokens of a request.", show_default="4096")
     ] = None,
     max_body_bytes: Annotated[
         int | None, typer.Option(min=1, help="Largest body of a request.", show_default="1000000")
@@ -334,7 +334,7 @@ def serve(  # noqa: PLR0913 - every option is a parameter
         float | None, typer.Option(min=0.001, help="Seconds of a request; then it is ended.", show_default="none")
     ] = None,
     batching: Annotated[
-        Batching, typer.Option(help="Who batches: the server, or transformers; auto: transformers on a GPU.")
+        Batching, typer.Option(help="Batching by the server (micro) or by transformers (continuous; auto on a GPU).")
     ] = Batching.AUTO,
     show_schema: Annotated[
         bool, typer.Option("--show-schema/--no-show-schema", help="Append the shape of the answer to chats.")
@@ -366,8 +366,8 @@ def compile_(
     spec: SpecArgument,
     tokenizer: TokenizerOption = None,
     as_: AsOption = Format.JSON,
-    report: Annotated[bool, typer.Option("--report", help="List what became of every keyword.")] = False,
-    whitespace: Annotated[Whitespace, typer.Option(help="Where whitespace may stand.")] = Whitespace.FLEXIBLE,
+    report: Annotated[bool, typer.Option("--report", help="List how every keyword is handled.")] = False,
+    whitespace: Annotated[Whitespace, typer.Option(help="Where whitespace is allowed.")] = Whitespace.FLEXIBLE,
     indent: Annotated[
         int | None,
         typer.Option(
@@ -375,7 +375,7 @@ def compile_(
         ),
     ] = None,
 ) -> None:
-    """Compile SPEC for a tokenizer and say what it costs and, with --report, what is enforced."""
+    """Compile SPEC for a tokenizer and print its cost and, with --report, the enforced keywords."""
     from schemagen.cli.compilation import compile_one
 
     if indent is not None and whitespace is not Whitespace.FLEXIBLE:
@@ -402,7 +402,7 @@ def draw(  # noqa: PLR0913 - every option is a parameter
     what: Annotated[
         Picture | None,
         typer.Option(
-            help="What to draw.", show_default="pushdown; automaton of a regular expression; rules of a grammar"
+            help="The picture to draw.", show_default="pushdown; automaton of a regular expression; rules of a grammar"
         ),
     ] = None,
     after: Annotated[str, typer.Option(help="The text before the mask.", show_default="none")] = "",
@@ -431,7 +431,7 @@ def check(
     parser: Annotated[LarkParser | None, typer.Option(help="Of lark.", show_default="earley")] = None,
     lexer: Annotated[LarkLexer | None, typer.Option(help="Of lark.", show_default="that of the parser")] = None,
 ) -> None:
-    """Say what the grammar in FILE is and what is wrong with it, and print some of its shortest texts."""
+    """Describe the grammar in FILE and its problems, and print some of its shortest texts."""
     from schemagen.cli.grammars import check_one
 
     options = {"start": start, "parser": parser and parser.value, "lexer": lexer and lexer.value}

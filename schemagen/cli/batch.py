@@ -40,16 +40,16 @@ class BatchCommand:
 
     Attributes:
         spec: SPEC as it was written.
-        target: What it names.
+        target: The type or schema that it names.
         source: INPUT.
         output: A file; None for standard output.
         failures: A file for the rows without a value.
-        resume: Whether the output may be there.
-        shard: As it was written.
-        columns: What is read of the input.
+        resume: Whether the output may exist.
+        shard: SHARD as it was written.
+        columns: The columns of the input to read.
         model: Name or folder; None for the bundled model.
-        seed: Of row 0.
-        options: For the model.
+        seed: The seed of row 0.
+        options: Options of the model.
     """
 
     spec: str
@@ -68,7 +68,8 @@ class BatchCommand:
         """Generate a value for every row of the input; return whether there is one for each.
 
         Raises:
-            typer.BadParameter: The input cannot be read, or the output is there and is not to be resumed, or is of another
+            typer.BadParameter: The input cannot be read; the output exists and is not to be resumed, or belongs to
+            another
                 input, type, model or options.
             SchemaError: The type cannot be compiled.
         """
@@ -113,7 +114,7 @@ class BatchCommand:
 
 @contextmanager
 def _wrong_usage() -> Iterator[None]:
-    """Turn arguments that cannot be meant into wrong usage, which ends with status 2."""
+    """Turn invalid arguments into wrong usage, which ends with status 2."""
     try:
         yield
     except OptionError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def call_one(
     functions: Sequence[Any], prompt: str, *, words: bool, model: str | None, max_new_tokens: int | None
 ) -> ToolCall | str:
-    """Return the call that a model makes of a prompt, or, if it may use them, its words."""
+    """Return the call that a model makes for a prompt, or, if `words` allows it, its words."""
     lm = load_model(model)
     budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     with busy("calling"):
@@ -34,7 +34,7 @@ def call_one(
 def stream_one_call(
     functions: Sequence[Any], prompt: str, *, words: bool, model: str | None, max_new_tokens: int | None
 ) -> ToolCall | str:
-    """Print words while they are written, and on the side what is being called with what; return what `call_one` does."""
+    """Print words while they are written, and the growing call on the side; return the result of `call_one`."""
     lm = load_model(model)
     budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     found: ToolCall | str = ""
@@ -54,7 +54,7 @@ def stream_one_call(
 
 
 def show_call(found: ToolCall | str, *, run: bool) -> bool:
-    """Print a call, or words; run the call and print its result if that is asked for. Return False if it raised."""
+    """Print a call, or words; with `run` also run the call and print its result. Return False if it raised."""
     if not isinstance(found, ToolCall) or not run:
         show_data(str(found))
         return True

@@ -1,4 +1,4 @@
-"""`schemagen compile`: what a spec costs and what of it is enforced."""
+"""`schemagen compile`: the cost of a spec, and which of its keywords are enforced."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, option
     """Compile, then print the cost and, on request, the report.
 
     Args:
-        target: What is compiled.
+        target: The spec to compile.
         tokenizer: Name or folder of a tokenizer, None for the bundled one.
         with_report: Whether to print the report.
         options: As for `schemagen.compile`.
@@ -78,7 +78,7 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, option
 
 
 def facts_of(grammar: Grammar, allowed: int) -> list[tuple[str, str]]:
-    """Return what is the same on every machine."""
+    """Return the facts that are the same on every machine."""
     return [
         ("vocabulary", f"{grammar.vocabulary.size} tokens"),
         ("allowed first", f"{allowed} tokens"),
@@ -87,7 +87,7 @@ def facts_of(grammar: Grammar, allowed: int) -> list[tuple[str, str]]:
 
 
 def summary(grammar: Grammar) -> str:
-    """Return how many keywords have which status."""
+    """Return the number of keywords of each status."""
     return ", ".join(f"{count} {status}" for status, count in grammar.report.counts.items()) or "none"
 
 
@@ -96,7 +96,7 @@ def report_table(grammar: Grammar) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    # On a narrow terminal a long pointer goes on in the next line; it is never cut off.
+    # On a narrow terminal a long pointer continues on the next line; it is never cut off.
     columns = [Column(name, overflow="fold") for name in ("where", "keyword", "status", "note")]
     table = Table(*columns)
     for entry in grammar.report:

@@ -1,7 +1,7 @@
-"""Everything that is written to the terminal: results to stdout, the rest to stderr.
+"""All output to the terminal: results to stdout, the rest to stderr.
 
 Results stay machine-readable: JSON or plain text, coloured on a terminal only. Numbers, progress and errors go to
-stderr. rich is imported where it is used: a command that only prints text into a pipe does without it.
+stderr. rich is imported only if needed: a command that prints text into a pipe works without it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
 
-#: By these rich takes a file or pipe for a terminal.
+#: Variables that make rich treat a file or pipe as a terminal.
 _FORCES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
 
@@ -41,17 +41,17 @@ def notes() -> Console:
 
 
 def is_plain(stream: TextIO) -> bool:
-    """Whether nobody looks at a stream on a terminal, as rich sees it."""
+    """Whether a stream is not a terminal, by the rules of rich."""
     return not stream.isatty() and not any(os.environ.get(name) for name in _FORCES)
 
 
 def show_text(text: str) -> None:
-    """Write one line of text as it is: no markup, no wrapping; half of a surrogate pair as its escape."""
+    """Write one line of text as it is: no markup, no wrapping; half a surrogate pair as its escape."""
     typer.echo(text.encode("utf-8", "backslashreplace").decode())
 
 
 def show_data(text: str) -> None:
-    """Write JSON text: laid out and coloured on a terminal, as it is otherwise, and so is text that is not JSON."""
+    """Write JSON text, laid out and coloured if it goes to a terminal; other text as it is."""
     if is_plain(sys.stdout) or text.lstrip()[:1] not in {"{", "["} or not output().is_terminal:
         show_text(text)
         return
@@ -66,14 +66,14 @@ def show_data(text: str) -> None:
 
 
 def show_facts(facts: list[tuple[str, str]]) -> None:
-    """Write names and what they stand for, in two columns."""
+    """Write names and texts in two columns."""
     width = max(len(name) for name, _ in facts)
     for name, text in facts:
         show_text(f"{name:<{width}}  {text}")
 
 
 def show_table(table: Table) -> None:
-    """Write a table; where nobody looks at a screen, in a file or a log, each row is one line, as long as it needs."""
+    """Write a table; into a file or a log, without a terminal, each row is one line, as long as it needs."""
     console = output()
     if not console.is_terminal:
         unbounded = console.options.update(max_width=sys.maxsize)
@@ -82,7 +82,7 @@ def show_table(table: Table) -> None:
 
 
 def show_note(generation: Any) -> None:
-    """Write what a generation cost."""
+    """Write the cost of a generation."""
     from rich.text import Text
 
     notes().print(Text(cost_of(generation), style="dim"))
@@ -99,7 +99,7 @@ def cost_of(generation: Any) -> str:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Show a spinner with what is being done, on a terminal; nothing elsewhere."""
+    """Show a spinner with the current activity on a terminal; nothing elsewhere."""
     if is_plain(sys.stderr):
         yield
         return
@@ -118,7 +118,7 @@ def render_errors() -> Iterator[None]:
 
 
 def show_error(error: SchemagenError) -> None:
-    """Write the parts of an error: in a panel on a terminal, elsewhere one line each, however long."""
+    """Write the parts of an error: in a panel on a terminal, elsewhere on one line, however long."""
     if not is_plain(sys.stderr) and notes().is_terminal:
         notes().print(error_panel(error))
         return

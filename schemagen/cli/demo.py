@@ -1,7 +1,7 @@
 """`schemagen demo`: nine sentences, seven types, one small model, no network.
 
 Each prompt is generated twice by the same model from the same rendered prompt: with the constraint, and without it.
-What is printed is what happened, nothing is canned. The first six sentences are of the kind that the model was
+Nothing in the output is canned. The first six sentences are of the kind that the model was
 trained on, and it writes an instance of the type by itself. The last three are chosen because it does not.
 """
 
@@ -104,7 +104,7 @@ CASES = (
     Case(Review, "Terrible phone, one star."),
 )
 
-#: Chosen, out of some twenty that were tried, because the model alone does not write an instance.
+#: Chosen, out of about twenty candidates, because the model alone does not write an instance.
 CHOSEN = (
     Case(Event, "Concert on 31 February 2024"),
     Case(Review, "Great phone, 9 stars."),
@@ -135,15 +135,15 @@ def run_demo() -> bool:
 
 CHOSEN_ON_PURPOSE = (
     "\nThree more sentences, chosen because the model alone does not write an instance here. The constraint makes sure of the "
-    "form. What the sentence does not say, the model still guesses.\n"
+    "form. If the sentence does not state a value, the model still guesses it.\n"
 )
 
 
 class Result(NamedTuple):
-    """What a case gave.
+    """The result of a case.
 
     Attributes:
-        generation: With the constraint.
+        generation: The generation with the constraint.
         would_do_alone: Whether the text without it is an instance, too.
     """
 
@@ -152,7 +152,7 @@ class Result(NamedTuple):
 
 
 def run_case(lm: LanguageModel, number: int, case: Case) -> Result | None:
-    """Generate and print one case; return what it gave, or None if there was an error."""
+    """Generate and print one case; return its result, or None if there was an error."""
     title = Text(f" {number}. {case.target.__name__} ", style="bold")
     try:
         with busy(f"{case.target.__name__}: generating with the constraint, then without"):
@@ -181,7 +181,7 @@ def complaint_about(target: type[BaseModel], text: str) -> str | None:
 
 
 def verdict(text: str, complaint: str | None) -> Text:
-    """Return what the model wrote without the constraint, and whether it is an instance of the type."""
+    """Return the text without the constraint, and whether it is an instance of the type."""
     if complaint is None:
-        return Text.assemble(text.strip(), ("\nan instance as well, this time", "dim"))
+        return Text.assemble(text.strip(), ("\nalso an instance, this time", "dim"))
     return Text.assemble(text.strip() or "(nothing)", (f"\nnot an instance: {complaint}", "red"))

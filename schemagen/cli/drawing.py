@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def draw_one(target: Any, *, tokenizer: str | None, output: Path | None, **options: Any) -> None:
-    """Compile and draw; print Mermaid, or write the file whose name says what is wanted.
+    """Compile and draw; print Mermaid, or write a file whose suffix selects the format.
 
     Args:
-        target: What is compiled.
+        target: The spec to draw.
         tokenizer: Name or folder of a tokenizer, None for the bundled one.
         output: The file, None for standard output.
         options: As for `schemagen.Grammar.draw`.

@@ -1,4 +1,4 @@
-"""`schemagen eval`: a table of how right the answers are, with the constraint and without it."""
+"""`schemagen eval`: a table of how many answers are right, with the constraint and without it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is measured over the rows of a file.
+    """The settings of an evaluation.
 
     Attributes:
-        prompt_column: Where the prompts are.
-        count: How many rows, from the first; None: all.
+        prompt_column: The column of the prompts.
+        count: Use only this many rows, from the first; None for all.
         ignored: Fields that do not count.
-        unconstrained: Whether the model is asked without the constraint, too.
-        options: For the model.
+        unconstrained: Whether to generate without the constraint, too.
+        options: Options of the model.
     """
 
     prompt_column: str = "prompt"
@@ -55,11 +55,11 @@ class Asked:
 
 
 def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None, record: Path | None) -> None:
-    """Answer the rows of a file and print the table; write all answers where that is asked for.
+    """Answer the rows of a file and print the table; write all answers if there is a record.
 
     Raises:
         typer.BadParameter: The file cannot be read, or the record cannot be written.
-        OptionError: A row of it cannot be used.
+        OptionError: A row of the file is invalid.
     """
     examples = read_examples(_content(source), kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
     lm = load_model(model)
@@ -87,7 +87,7 @@ def _content(source: str) -> str:
 
 
 def _kind(source: str) -> str:
-    """Return how a file is written; standard input is JSON Lines."""
+    """Return the format of a file; standard input is JSON Lines."""
     kinds = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", "": "jsonl"}
     found = kinds.get(Path(source).suffix.lower())
     if found is None:
@@ -115,20 +115,20 @@ def _cell(value: Any, kind: str) -> str:
 
 
 def _said(found: Evaluation) -> str:
-    """Say what the table means: whether the constraint changed how many fields are right."""
+    """Explain the table: whether the constraint changed how many fields are right."""
     intervals = "intervals are those of 95 %"
     difference = found.difference()
     if difference is None:
         return f"{len(found.examples)} rows; {intervals}"
     mean, low, high = difference
-    told = f"with the constraint {mean:+.1%} of the fields are right ({low:+.1%} to {high:+.1%})"
+    share = f"with the constraint {mean:+.1%} of the fields are right ({low:+.1%} to {high:+.1%})"
     helps = "it helps" if mean > 0 else "it hurts"
     meant = "no difference that this many rows show" if low <= 0 <= high else helps
-    return f"{len(found.examples)} rows, each asked both ways: {told}: {meant}; {intervals}"
+    return f"{len(found.examples)} rows, each asked both ways: {share}: {meant}; {intervals}"
 
 
 def _write(found: Evaluation, record: Path) -> None:
-    """Write a line for each row: the question, what is expected, and what was written each way."""
+    """Write a line for each row: the question, the expected value, and each answer."""
     lines = []
     for number, example in enumerate(found.examples):
         answers = {

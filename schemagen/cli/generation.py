@@ -28,10 +28,10 @@ def generate_one(target: Any, prompt: str, *, model: str | None, options: dict[s
     """Return the `Generation` of one prompt.
 
     Args:
-        target: What is generated.
+        target: The type or schema to generate.
         prompt: The prompt.
         model: Name or folder of a model, None for the bundled one.
-        options: As for `schemagen.LanguageModel.run`; None: not given.
+        options: As for `schemagen.LanguageModel.run`; those that are None are left out.
     """
     lm = load_model(model)
     with busy("generating"):

@@ -1,4 +1,4 @@
-"""`schemagen grammar check`: what a grammar is, what is odd about it, and a few of its texts."""
+"""`schemagen grammar check`: the facts about a grammar, its likely mistakes, and some of its texts."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar, Token
     from schemagen.grammar.context_free_specs import GrammarText
 
-#: Names, and texts, to show at most.
+#: Maximum number of names, and of texts, to show.
 _SHOWN_NAMES = 8
 _SHOWN_TEXTS = 5
-#: Random texts among which the shortest are shown, and the bytes of each.
+#: Number of random texts among which the shortest are shown, and their length in bytes.
 _WALKS = 12
 _LONGEST = 40
 
 
 def check_one(path: Path, options: dict[str, Any]) -> bool:
-    """Print what a grammar is, and return whether lark parses its texts, if it is one of lark.
+    """Print facts about a grammar; return whether lark parses its texts, if it is one of lark.
 
     Args:
-        path: The file; its suffix says in which notation it is.
-        options: Of the spec, those that are None left out.
+        path: The file; its suffix determines the notation.
+        options: Options of the spec, without those that are None.
 
     Raises:
         GrammarError: It cannot be read; ``line`` and ``column`` say where.
@@ -60,12 +60,12 @@ def check_one(path: Path, options: dict[str, Any]) -> bool:
 def _spec_of(path: Path, options: dict[str, Any]) -> GrammarText:
     reader: Any = GRAMMARS.get(path.suffix)
     if reader is None:
-        raise typer.BadParameter(f"{str(path)!r} is no file of a grammar: {', '.join(sorted(GRAMMARS))}")
+        raise typer.BadParameter(f"{str(path)!r} is not a grammar file: {', '.join(sorted(GRAMMARS))}")
     if not path.is_file():
-        raise typer.BadParameter(f"{str(path)!r} is {'no file' if path.exists() else 'not there'}")
+        raise typer.BadParameter(f"{str(path)!r} is {'not a file' if path.exists() else 'not there'}")
     if options and reader is not Lark:
         raise typer.BadParameter(f"--{next(iter(options))} is for grammars of lark")
-    text = read_text(path)  # refuses what is no text
+    text = read_text(path)  # refuses binary files
     made: GrammarText = Lark(path, **options) if reader is Lark else reader(text)
     return made
 
@@ -77,9 +77,9 @@ def _notation(spec: GrammarText) -> str:
 
 
 def facts_of(grammar: ContextFreeGrammar) -> list[tuple[str, str]]:
-    """Return the rules and terminals of a grammar, and what is odd about them."""
+    """Return the rules and terminals of a grammar, and its likely mistakes."""
     groups = list(components(grammar.rules))
-    # lark makes rules of its own for repetitions, with names that grammars cannot have
+    # lark adds rules for repetitions, with names that grammars cannot have
     recursive = [
         name
         for group in groups
@@ -105,7 +105,7 @@ def facts_of(grammar: ContextFreeGrammar) -> list[tuple[str, str]]:
 
 
 def _problems(grammar: ContextFreeGrammar, written: list[str]) -> list[str]:
-    """Return what is allowed, and hardly meant."""
+    """Return the parts that are allowed but are likely mistakes."""
     found, todo = {grammar.start}, [grammar.start]
     while todo:
         new = called(grammar.rules[todo.pop()]) - found
@@ -129,8 +129,8 @@ def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
 
     Args:
         spec: The grammar.
-        tokens: What it names of the vocabulary, written by its name in the examples. Ids are of one vocabulary alone: a
-            grammar with some has no examples.
+        tokens: The tokens of the vocabulary that it names; examples show their names. Ids depend on the vocabulary, so
+            a grammar with some has no examples.
     """
     wanted = {each for token in tokens for each in token.wanted}
     names = sorted(each for each in wanted if isinstance(each, str))
@@ -158,7 +158,7 @@ def _vocabulary_with(names: list[str]) -> schemagen.Vocabulary:
 
 
 def _random_text(grammar: Grammar, choose: random.Random, most: int) -> bytes | None:
-    """Return a random text of so many tokens at most, readable where it can be; None if it has no end by then."""
+    """Return a random text of at most this many tokens, readable if possible; None if it does not end by then."""
     matcher, vocabulary = grammar.matcher(), grammar.vocabulary
     text = b""
     for left in range(most, 0, -1):

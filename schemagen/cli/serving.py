@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from schemagen.serve.limits import ServerLimits
 
-#: Packages of the extra, as they are imported.
+#: Packages of the extra, by the names of their imports.
 _PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
 
@@ -29,11 +29,11 @@ def serve_model(
     limits: Mapping[str, Any],
     **options: Any,
 ) -> None:
-    """Load a model and answer requests until the process is told to stop.
+    """Load a model and answer requests until the process is stopped.
 
     Args:
-        model: Name or folder; None: the bundled one.
-        name: What clients call it; None: its own name.
+        model: Name or folder; None for the bundled model.
+        name: The name of the model for clients; None for its own.
         address: Fields of `schemagen.serve.run.Address`.
         limits: Fields of `ServerLimits`, and ``compile_seconds``; those that are None keep their defaults.
         options: As for `schemagen.serve.create_app`.

@@ -1,4 +1,4 @@
-"""From the SPEC argument to what `schemagen.compile` takes."""
+"""Parse the SPEC argument into a spec for `schemagen.compile`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = r"[A-Za-z_][\w.]*"
 #: A module or the path of its file, then a name in it.
 _PYTHON_NAME = re.compile(rf"(?:{_NAME}|.*\.py):{_NAME}")
 
-#: Files of grammars -> what reads them.
+#: Suffixes of grammar files -> the class that reads them.
 GRAMMARS: dict[str, type[GrammarText]] = {".gbnf": GBNF, ".ebnf": EBNF, ".lark": Lark}
 
 _TYPES = "a Python type is module:Class, found from the current folder, or FILE.py:Class"
@@ -33,7 +33,7 @@ def read_spec(spec: str) -> Any:
             `module:Class` looked up from the current directory, or `FILE.py:Class`.
 
     Raises:
-        typer.BadParameter: It is none of these, or the module or class is not there.
+        typer.BadParameter: It is none of them, or the module or class does not exist.
         InvalidSchemaError: The text is not JSON.
     """
     if spec == "-":
@@ -56,7 +56,7 @@ def read_spec(spec: str) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, without the mark that editors of Windows put before it."""
+    """Return the text of a file, without the byte order mark of Windows editors."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -64,7 +64,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_json(text: str, source: str) -> Any:
-    """Return the parsed text; `source` is what the error calls it."""
+    """Return the parsed text; errors call it `source`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -81,11 +81,11 @@ def read_functions(functions: str) -> list[Any]:
     """Return the functions that the argument names.
 
     Args:
-        functions: `module:name`, or `module:name,name`, or `FILE.py:name,name`; each a function, a tool, a model, or a list of
-            these.
+        functions: `module:name`, or `module:name,name`, or `FILE.py:name,name`; each a function, a tool, a model, or a
+            list of these.
 
     Raises:
-        typer.BadParameter: It is nothing of the kind, or the module or a name is not there.
+        typer.BadParameter: It names no functions, or the module or a name does not exist.
     """
     module, _, names = functions.rpartition(":")
     found: list[Any] = []
@@ -99,7 +99,7 @@ def read_functions(functions: str) -> list[Any]:
 
 
 def import_object(spec: str) -> Any:
-    """Import `module:Class`, with the current directory on the path as `python -m` has it, or `FILE.py:Class`."""
+    """Import `module:Class`, with the current directory on the path as with `python -m`, or `FILE.py:Class`."""
     module_name, _, attributes = spec.rpartition(":")
     path = Path(module_name) if module_name.endswith(".py") else None
     target: Any = _imported(module_name, "") if path is None else _imported_file(path)
@@ -116,12 +116,12 @@ def _imported(name: str, folder: str) -> Any:
         sys.path.insert(0, folder)
     try:
         return import_module(name)
-    except Exception as error:  # whatever the module does while it is imported is its author's business
+    except Exception as error:  # a module may raise anything while it is imported
         raise typer.BadParameter(f"cannot import {name!r}: {type(error).__name__}: {error}") from error
 
 
 def _imported_file(path: Path) -> Any:
-    """Return the module of a file, which may import its neighbours, as `python path` has it."""
+    """Return the module of a file, which may import its neighbours, as with `python path`."""
     if not path.is_file():
         raise typer.BadParameter(f"no such file: {str(path)!r}")
     if not path.stem.isidentifier():

@@ -1,13 +1,17 @@
-"""Many constrained generations: rows of like length are generated together, and each ends or fails by itself.
+"""Many constrained generations: rows are generated together, and each ends or fails by itself.
 
-Rows with the same budget are sorted by length and cut into chunks, the longest first, so that what does not fit into memory
-shows early. Rows are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
-others never notice. A row that is alone in its chunk goes through the loop that reads ahead, where that may be.
+If the cache of the model is known and the options only say how tokens are drawn, rows join and leave between two steps
+(`schemagen.decode.rows`), so no row waits for a longer one. All other batches are chunks, one call of ``generate`` each.
 
-A row whose logits are broken (NaN) is given up, and the others of its chunk go on. Then it is generated once more alone:
-with some kernels in half precision its padding is all that was wrong.
+Rows of chunks with the same budget are sorted by length. The longest come first, so that running out of memory shows early.
+Rows are padded on the left. A chunk whose generation raises is halved until the failing row is alone; the others are not
+affected. A row that is alone in its chunk goes through the loop that reads ahead, if its options allow it.
 
-Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of ``generate`` instead of 2 log2 B.
+A row whose logits are broken (NaN) is given up, and the others of its chunk go on. Then it is generated once more
+alone: with some kernels in half precision its padding is all that was wrong.
+
+Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of ``generate`` instead of 2
+log2 B.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import time
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from schemagen.decode.batch_size import cut, rows_that_fit
 from schemagen.decode.finish_reason import finish_reason
@@ -32,16 +38,16 @@ from schemagen.decode.loop import (
     inputs_of,
     read_ahead,
 )
-from schemagen.decode.row_sampling import can_sample_rows, samples
+from schemagen.decode.row_sampling import can_sample_rows, samples, sampling_of
+from schemagen.decode.rows import can_queue, written
 from schemagen.decode.speculation import can_read_ahead
+from schemagen.decode.text import Text
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.threads.torch_threads import settle_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import torch
 
     from schemagen.engine.protocol import Constraint
     from schemagen.options.speculation import Speculation
@@ -56,7 +62,7 @@ class Row:
 
     Attributes:
         token_ids: The prompt.
-        grammar: What the text must be.
+        grammar: The grammar of the text.
         seed: For sampling.
     """
 
@@ -74,17 +80,17 @@ def decode_batch(
     speculation: Speculation = READ_AHEAD,
     **generate_kwargs: Any,
 ) -> Iterator[tuple[int, Decoded | Exception]]:
-    """Generate a text for every row; yield the index of a row and what came of it, chunk by chunk.
+    """Generate a text for every row; yield the index of a row and its result or error, chunk by chunk.
 
     The seconds of a row are its share of the time of its chunk; the mass that the mask removes is not measured.
 
     Args:
         model: With the ``generate`` of transformers.
         rows: The generations.
-        batch_size: Rows per call of ``generate``, at most. None: as many as the memory of the device holds, of prompts of
-            like length (`schemagen.decode.batch_size`).
-        pad_token_id: What prompts are padded with; an EOS id if there is nothing better.
-        speculation: What is proposed to the model for a row that is alone.
+        batch_size: Maximum number of rows at a time. None if the memory of the device decides, for prompts of similar
+            length (`schemagen.decode.batch_size`).
+        pad_token_id: The token that pads prompts; an EOS id by default.
+        speculation: The draft tokens for a row that is alone.
         generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
     """
     settle_threads()
@@ -95,6 +101,10 @@ def decode_batch(
             yield index, completed
         else:
             ready[index] = completed
+    if can_queue(model, ready.values(), batch_size):
+        texts = {index: _text_of(model, rows[index], options) for index, options in ready.items()}
+        yield from _written(model, rows, ready, texts, batch_size, pad_token_id, speculation)
+        return
     for chunk in _chunks(model, rows, ready, batch_size):
         options = ready[chunk[0]]
         seeded = any(rows[index].seed is not None for index in chunk)
@@ -102,6 +112,44 @@ def decode_batch(
         for part in [[index] for index in chunk] if alone else [chunk]:
             found = _decode_chunk(model, [rows[index] for index in part], options, pad_token_id, speculation)
             yield from zip(part, found, strict=True)
+
+
+def _text_of(model: Any, row: Row, options: Mapping[str, Any]) -> Text:
+    """Return a row as a text of the queue; without a seed its random numbers follow from torch's own."""
+    sampling = sampling_of(model, options) if samples(model, dict(options)) else None
+    seed = int(torch.randint(1 << 62, (1,))) if sampling and row.seed is None else row.seed
+    generator = torch.Generator().manual_seed(seed) if sampling and seed is not None else None
+    budget = budget_of(model, options, len(row.token_ids))
+    assert budget is not None, "can_queue looked"
+    return Text(row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator)
+
+
+def _written(
+    model: Any,
+    rows: Sequence[Row],
+    ready: Mapping[int, dict[str, Any]],
+    texts: dict[int, Text],
+    batch_size: int | None,
+    pad_token_id: int | None,
+    speculation: Speculation,
+) -> Iterator[tuple[int, Decoded | Exception]]:
+    """Write texts as a queue of rows; yield each as it ends."""
+    if not texts:
+        return
+    longest = max(texts.values(), key=lambda text: len(text.token_ids) + text.max_new_tokens)
+    most = batch_size or max(1, rows_that_fit(model, len(longest.token_ids) + longest.max_new_tokens))
+    index_of = {id(text): index for index, text in texts.items()}
+    pad = longest.vocabulary.eos_token_ids[0] if pad_token_id is None else pad_token_id
+    for text, seconds in written(model, texts.values(), most, pad):
+        index = index_of[id(text)]
+        row, options = rows[index], ready[index]
+        if isinstance(text.error, LogitsError) and len(texts) > 1:
+            yield index, _decode_chunk(model, [row], options, pad_token_id, speculation)[0]
+        elif text.error is not None:
+            yield index, text.error
+        else:
+            budget, closed = text.max_new_tokens, text.was_left_out
+            yield index, _result(row, text.generated, options, seconds, budget, was_left_out=closed)
 
 
 def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | GenerationError:
@@ -153,9 +201,9 @@ def _decode_chunk(
     """Generate some rows together; in halves, where that raises."""
     try:
         found = _generate(model, rows, options, pad_token_id, speculation)
-    except Exception as error:  # noqa: BLE001 - out of memory, a dead end, whatever the model does: it is one row's
+    except Exception as error:  # noqa: BLE001 - out of memory, a dead end, any failure of the model: of one row
         if len(rows) == 1:
-            # The frames hold the tensors of the failed generation, perhaps all the memory that there was.
+            # The frames hold the tensors of the failed generation, perhaps all of the memory.
             traceback.clear_frames(error.__traceback__)
             return [error]
     else:
@@ -204,15 +252,14 @@ def _generate(
 def _may_read_ahead(
     model: Any, inputs: dict[str, torch.Tensor], options: dict[str, Any], grammars: Sequence[Constraint]
 ) -> bool:
-    """Whether a row is alone, so that nothing is padded, and the loop that reads ahead writes what ``generate`` would.
+    """Whether a row is alone, so that nothing is padded, and the loop that reads ahead can replace ``generate``.
 
-    For one row it takes half the time. Several rows one after the other do not pay: eight of the bundled model take twice as
-    long as one batch of ``generate``, and of a large model, whose weights are read once for all of them, longer still. Nor
-    does reading ahead within a batch: a pass of eight rows over five tokens takes 2.2 times as long as one over a single
-    token, and half of the passes is all that there is to save.
+    For one row it halves the time. It does not pay for several rows one after the other: eight rows of the bundled
+    model take twice as long as one batch of ``generate``, and longer still with a large model, whose weights a batch
+    reads once for all rows. Reading ahead within a batch does not pay either: a pass of eight rows over five tokens
+    takes 2.2 times as long as one over a single token, and saves at most half of the passes.
     """
-    alone = {name: value for name, value in options.items() if name != "pad_token_id"}
-    return len(grammars) == 1 and can_read_ahead(model, inputs, alone, grammars[0])
+    return len(grammars) == 1 and can_read_ahead(model, inputs, options)
 
 
 def _result(

@@ -1,8 +1,8 @@
-"""How many rows a batch may have at a time: as many as the memory of the device holds, and padding does not outweigh.
+"""The batch size: as many rows as the memory of the device holds, unless padding outweighs the gain.
 
-A call of ``generate`` takes little longer for many rows than for a few, since the weights are read once for all of them. What
-grows with each row are its keys and values, one pair for each layer and position, and some copies of its logits. Half of the
-memory that is free is given to them. An estimate that is too high does no harm: a chunk that does not fit is halved.
+A call of ``generate`` takes little longer for many rows than for a few, since it reads the weights once for all of
+them. Each row needs memory for its keys and values, one pair per layer and position, and for some copies of its logits.
+Rows get half of the free memory. An estimate that is too high does no harm: a chunk that does not fit is halved.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: More rows than these save no time.
+#: More rows save no time.
 MOST_ROWS = 256
 #: Where the free memory is not known.
 _CAUTIOUS = 16
-#: Of the free memory, what the rows may take.
+#: The share of the free memory that rows may take.
 _SHARE = 0.5
-#: Copies of the logits of a row in float32 at a step: of the model, masked, and of whatever samples.
+#: Float32 copies of the logits of a row at a step: the model's, the masked ones, and those of the sampler.
 _LOGITS = 6
-#: So much padding, in tokens, is less than another call of ``generate`` costs.
+#: Padding of up to this many tokens costs less than another call of ``generate``.
 _FREE_PADDING = 4096
 
 
 def rows_that_fit(model: Any, positions: int) -> int:
-    """Return how many rows of so many positions fit into the free memory of the model's device; at least 1.
+    """Return how many rows of this many positions fit into the free memory of the model's device; at least 1.
 
     Args:
         model: Of transformers.
@@ -46,7 +46,7 @@ def rows_that_fit(model: Any, positions: int) -> int:
 def bytes_of_row(model: Any, positions: int) -> int:
     """Return about how much memory a row takes: keys and values of all layers, and its logits.
 
-    What a configuration does not say is taken to be as large as it usually is.
+    Values that the configuration does not state are assumed to have their usual size.
     """
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
 
@@ -70,7 +70,7 @@ def free_bytes(device: torch.device) -> int | None:
     """Return how much memory is free where the model is; None if that is not known."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
-        # What torch holds without using it is free, too.
+        # Memory that torch has reserved without using it is free, too.
         return int(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
     return _free_of_system() if device.type == "cpu" else None
 
@@ -82,7 +82,7 @@ def _free_of_system() -> int | None:
 
 
 def _available() -> int | None:
-    """Return what Linux calls available, else the free pages of the system."""
+    """Return the memory that Linux calls available, or the free pages of another system."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
@@ -95,7 +95,7 @@ def _available() -> int | None:
 
 
 def _left_to_container() -> int | None:
-    """Return what the control group of this process (version 2) may still take; None without a limit."""
+    """Return how much memory the control group of this process (version 2) has left; None if it has no limit."""
     folder = Path("/sys/fs/cgroup")
     try:
         most, used = ((folder / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
@@ -105,11 +105,11 @@ def _left_to_container() -> int | None:
 
 
 def cut(lengths: Sequence[int], most: int) -> list[int]:
-    """Return how many rows each chunk has, of rows whose prompts are so long, the longest first.
+    """Return the number of rows in each chunk.
 
     Args:
-        lengths: Tokens of each prompt, descending.
-        most: Rows of a chunk, at most.
+        lengths: Tokens of each prompt, in descending order.
+        most: Maximum number of rows in a chunk.
 
     A chunk ends where its padding would be more than half of its prompts, and more than another call costs.
     """

@@ -1,9 +1,10 @@
-"""Logits from which no token can be chosen: what is wrong with them, said as an error.
+"""Errors for logits from which no token can be chosen.
 
-A model that overflows in half precision, or that was quantised badly, computes NaN or ``inf``. A mask alone would hide that:
-some allowed token would still have the highest score, and the result would be a valid instance made of noise. A single ``inf``
-is no better: the softmax of the row is NaN. The processors of transformers that force a token put all others at ``-inf``; but
-``exponential_decay_length_penalty`` makes the logit of EOS grow until it is ``inf``, which therefore is let through.
+A model that overflows in half precision, or that was quantised badly, computes NaN or ``inf``. A mask alone would hide
+that: some allowed token would still have the highest score, and the result would be a valid instance made of noise. A
+single ``inf`` is no better: the softmax of the row is NaN. The processors of transformers that force a token put all
+others at ``-inf``; but ``exponential_decay_length_penalty`` makes the logit of EOS grow until it is ``inf``, which
+therefore is let through.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def logits_error(
         scores: float [V], before they were masked; None if they are not there any more.
         row: Of the batch.
         generated: The tokens of the row so far.
-        vocabulary: What they mean; None: they are not told.
+        vocabulary: The vocabulary of the tokens; None if the error cannot show their text.
         allowed: How many tokens the grammar allows here, if that is known.
         overflows: Whether there is NaN or ``inf``, if that is known without the scores.
 
@@ -78,7 +79,7 @@ def _what_is_wrong(
     if missing := int(scores.isnan().sum()):
         return f"{missing} of {len(scores)} logits are NaN", _DAMAGED
     infinite = scores.isposinf()
-    infinite[list(ends)] = False  # which is no error
+    infinite[list(ends)] = False  # which is not an error
     if count := int(infinite.sum()):
         return f"{count} of {len(scores)} logits are inf", _DAMAGED
     if bool((scores == _LOW).all()):

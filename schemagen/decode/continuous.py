@@ -1,19 +1,20 @@
 """Continuous batching of transformers 5 (``model.generate_batch``), with a grammar for each request.
 
-There a processor is not given the texts: it sees the last token of each row, and the rows are whichever requests were
-scheduled. Before each step, though, processors of the class ``ContinuousBatchingLogitsProcessor`` are shown the requests
-whose next token will be chosen (``prepare_tensor_args``), in the order of the rows. `RequestProcessor` is one, and keeps
-a cursor for each request.
+Such a processor does not see the texts: it sees the last token of each row, and the rows are whichever requests were
+scheduled. But before each step the manager shows processors of the class ``ContinuousBatchingLogitsProcessor`` the
+requests whose next token will be chosen (``prepare_tensor_args``), in the order of the rows. `RequestProcessor` has
+this class, and keeps a cursor for each request.
 
-Neither ``generate_batch`` nor the configuration takes processors of one's own, so this one is put into the list of the
-manager after that was made and before it is started: behind what changes the scores, before what cuts the distribution
+Neither ``generate_batch`` nor the configuration accepts custom processors. So ours is inserted into the list of the
+manager before the manager starts: after the processors that change scores and before those that cut the distribution
 (temperature, top-k, top-p), where ``generate`` would put it.
 
-What cannot work is refused: asynchronous batching prepares a step before the token of the last one is known, and a
-CUDA graph replays kernels without asking a grammar.
+Two options are refused because they cannot work: asynchronous batching prepares a step before the last token is known,
+and a CUDA graph replays kernels without asking a grammar.
 
 Alternatives rejected: recognising a request by its last token (two requests may share it), and patching the model's
-``_get_logits_processor`` (the manager reserves no place for the arguments of processors that it did not convert itself).
+``_get_logits_processor`` (the manager reserves no place for the arguments of processors that it did not convert
+itself).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ except ImportError:
 
 __all__ = ["MAX_KEPT", "ContinuousBatchingLogitsProcessor", "attach", "attached", "insert"]
 
-#: Requests whose cursors are kept while others are served; a request that was forgotten is read again from its start.
+#: Cursors kept of requests that are not scheduled now; a request whose cursor was dropped is read again from its start.
 MAX_KEPT = 4096
 _NUMBER = re.compile(r"req_(\d+)(__child#\d+)*")
 _WARMUP = "__warmup_"
@@ -51,7 +52,7 @@ class _Serving:
     """The cursors of the requests of one manager.
 
     Args:
-        processor: What masks, and the grammars of requests that bring none.
+        processor: The processor that masks, with the grammars of requests that bring none.
         first: The number of the request that the first grammar of a list belongs to.
     """
 
@@ -61,7 +62,7 @@ class _Serving:
         self._cursors: OrderedDict[str, Cursor] = OrderedDict()
 
     def cursor(self, state: Any) -> Cursor | None:
-        """Return the cursor of a request, moved behind what it has generated; None if nothing constrains it.
+        """Return the cursor of a request, advanced by its generated tokens; None if the request is unconstrained.
 
         Raises:
             MatcherError: The request holds a token that its grammar forbids.
@@ -71,7 +72,7 @@ class _Serving:
             return None
         generated = _generated(state)
         cursor = self._cursors.pop(state.request_id, None)
-        # An id may be used again, and a request that was split or forked starts with a text.
+        # Ids may be reused, and a request that was split or forked starts with some text.
         if cursor is None or cursor.grammar is not grammar or generated[: len(cursor.generated)] != cursor.generated:
             cursor = Cursor.start(grammar)
             cursor.limit = self.processor.limit_of_request(_limit(state))
@@ -111,14 +112,14 @@ class _Serving:
 
 
 def _limit(state: Any) -> int | None:
-    """How many tokens a request may generate in all; None: any number."""
+    """The maximum number of tokens that a request may generate in all; None if unlimited."""
     prompt: int = state._true_initial_tokens  # noqa: SLF001 - no public name
     earlier = len(state.initial_tokens) - prompt if prompt else 0
     return None if state.max_new_tokens is None else int(state.max_new_tokens) + earlier
 
 
 def _generated(state: Any) -> list[int]:
-    """The tokens that a request has generated; after running out of memory some of them count as its prompt."""
+    """The tokens that a request has generated; after running out of memory the manager counts some as its prompt."""
     prompt: int = state._true_initial_tokens  # noqa: SLF001 - no public name
     earlier: list[int] = state.initial_tokens[prompt:] if prompt else []
     return [*earlier, *state.generated_tokens]
@@ -198,7 +199,7 @@ def insert(made: Any, manager: Any) -> None:
     listed.logits_processor.insert(_place(listed.logits_processor), made)
     listed.tensors_required += 1
     listed.do_processing = True
-    listed._retrieve_processors_kwargs()  # noqa: SLF001 - what it does at the end of its __init__
+    listed._retrieve_processors_kwargs()  # noqa: SLF001 - as at the end of its __init__
 
 
 def _refuse_lookahead(config: Any) -> None:

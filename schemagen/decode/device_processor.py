@@ -1,17 +1,17 @@
 """`DeviceLogitsProcessor`: grammars as a processor of `transformers.generate` that never waits for the device.
 
-Idea: what `schemagen.decode.sequences` does with lists on the host is done here with tensors where the scores are. The
-states of all rows at every position are kept beside the tokens that led to them. A call finds for each row the row of
-the last call that it goes on from, by comparing tokens, takes over its states, and advances by the last token. So beams
-may be permuted, rows repeated, candidates of assisted decoding cut off, and the object used again, without any question
-to the device. A row that goes on from none begins a new text.
+Idea: `schemagen.decode.sequences` uses lists on the host; this module does the same with tensors on the device of the
+scores. It keeps the states of all rows at every position beside the tokens that led to them. A call compares tokens to
+find the row of the last call that each row continues, copies its states, and advances by the last token. So beams may
+be permuted, rows repeated, candidates of assisted decoding cut off, and the object reused, without a synchronisation. A
+row that continues no earlier row begins a new text.
 
-What closed grammars (see `schemagen.device`) never need, others pay with one wait a step: rows whose state has no row in
-the tables yet are paged in, and rows whose future depends on the text are masked by a matcher on the host.
+Closed grammars (see `schemagen.device`) never wait. Other grammars wait once a step: states without a row in the tables
+are paged in, and a matcher on the host masks rows whose future depends on the text.
 
-Against `LogitsProcessor`: the same tokens are allowed. Logits from which no token can be chosen, and a token against the
-grammar, are not an error at once, because that would mean to ask the device: they are the end of their row. So a row with
-broken logits is never complete, and `DeviceLogitsProcessor.check` says why: its flags stay on the device until then.
+`LogitsProcessor` allows the same tokens. But unusable logits, and a token that the grammar forbids, cannot raise at
+once, because that would need a synchronisation: they end their row. So a row with broken logits is never complete, and
+`DeviceLogitsProcessor.check` says why: its flags stay on the device until then.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Constraint, Matcher
 
-#: A row whose logits were never broken; any number of steps is smaller.
+#: Marks a row whose logits were never broken; larger than any number of steps.
 _FINE = 2**62
 
 
 class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
     """Masks logits on their own device, without a copy or a wait where the grammars are closed.
 
-    Pass it to ``model.generate(..., logits_processor=[processor])``, and the EOS ids of the vocabulary as ``eos_token_id``;
-    then call `check`. Not for use by two threads at once.
+    Pass it to ``model.generate(..., logits_processor=[processor])``, and the EOS ids of the vocabulary as
+    ``eos_token_id``; then call `check`. Not safe for concurrent use by two threads.
 
     Args:
-        grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch.
-        max_new_tokens: The budget of each row: the mask sees to it that the text is complete within it. "auto": that of the
-            call of ``generate``, if there is one. None: no budget.
+        grammar: One grammar for all rows, or one (or None, unconstrained) per prompt of the batch.
+        max_new_tokens: The budget of each row: the mask makes the text complete within it. "auto" for the budget of the
+            call of ``generate``, if there is one. None for no budget.
         pad_token_id: Allowed, besides EOS, in rows that are complete.
-        max_states: How many states of each grammar are worked out beforehand.
+        max_states: How many states of each grammar are computed in advance.
 
     Raises:
         MatcherError: A grammar has no table.
         VocabularyError: The grammars have different vocabularies.
-        OptionTypeError: Something is no grammar.
-        OptionError: ``max_new_tokens`` is negative, or no whole number.
+        OptionTypeError: A grammar has the wrong type.
+        OptionError: ``max_new_tokens`` is negative, or not a whole number.
     """
 
     supports_continuous_batching = False
@@ -83,7 +83,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self._start()
 
     def _start(self) -> None:
-        """Make what belongs to this object and its process alone."""
+        """Set the state that is not copied or pickled."""
         self._tables: DeviceTables | None = None
         self._ended: torch.Tensor | None = None  # float [V]: the scores of a row that was given up
         self._budget: int | None = None
@@ -97,7 +97,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self.reset()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle what the processor was made of, without the tables and the generation."""
+        """Pickle the arguments of the processor, without the tables and the generation."""
         made_of = ("_grammars", "_of_prompt", "_one_for_all", "_token_limit", "_pad_token_id", "_max_states")
         return {name: getattr(self, name) for name in made_of}
 
@@ -107,7 +107,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self._start()
 
     def reset(self) -> None:
-        """Forget the last generation; only to free its memory, a new generation is recognised."""
+        """Forget the last generation, to free its memory. A new generation is recognised without it."""
         self._ids: torch.Tensor | None = None
         self._texts: dict[int, tuple[list[int], Matcher]] = {}
 
@@ -118,7 +118,8 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
             input_ids: int64 [B, T].
             scores: float [B, V].
 
-        Cost: a comparison of the tokens of all rows, some gathers of B entries, V/8 bytes a row of mask, one pass over the
+        Cost: a comparison of the tokens of all rows, some gathers of B entries, V/8 bytes a row of mask, one pass over
+            the
         scores; no synchronisation if all grammars are closed.
         """
         tables = self._tables_for(scores)
@@ -127,14 +128,14 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         left, on_host = self._left(tables, input_ids), []
         if not tables.is_closed:
             on_host = self._page(tables, input_ids, states, near=left is not None)
-            left = self._left(tables, input_ids)  # what was paged in may need more than all that was known
+            left = self._left(tables, input_ids)  # states that were paged in may need more tokens
         masked = tables.mask(self._owners, states, scores, left)
         for row in on_host:
             masked[row] = self._mask_on_host(row, input_ids, scores[row])
         return self._give_up(tables, input_ids, scores, masked)
 
     def check(self) -> None:
-        """Refuse the last generation if the model gave logits from which no token could be chosen; its text ends there.
+        """Raise if the model gave logits from which no token could be chosen; the text of such a row ends there.
 
         Raises:
             LogitsError: A logit was NaN or ``inf``, or those of all tokens that a grammar allowed were ``-inf``.
@@ -155,23 +156,24 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
     def _give_up(
         self, tables: DeviceTables, input_ids: torch.Tensor, scores: torch.Tensor, masked: torch.Tensor
     ) -> torch.Tensor:
-        """Return the masked scores [B, V], of rows from which no token can be chosen those of a row that has ended.
+        """Return the masked scores [B, V]; a row from which no token can be chosen gets the scores of an ended row.
 
-        ``_broken`` notes when that was: twice the tokens that were generated before, and one more if a logit is NaN or ``inf``.
+        ``_broken`` records the step: twice the number of tokens generated before, plus one if a logit is NaN or
+        ``inf``.
 
         Cost: two maxima and a copy of the scores; no synchronisation.
         """
         states = self._states[:, -1]
         overflows = has_overflow(scores[:, : tables.vocabulary.size], tables.vocabulary.eos_token_ids)
         broken = (overflows | (masked.amax(dim=-1) == float("-inf"))) & (self._owners > 0)
-        is_live = states > OVER  # behind the end of a text, logits are made fit for sampling and not noted
+        is_live = states > OVER  # after the end of a text, logits are made fit for sampling and not recorded
         now = 2 * (input_ids.shape[1] - self._begun) + overflows.long()
         self._broken = torch.where(broken & is_live, now, _FINE).minimum(self._broken)
         self._states[:, -1] = states.masked_fill(broken & is_live, DEAD)
         return torch.where(broken.unsqueeze(-1), self._ended_like(masked), masked)
 
     def _ended_like(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return the scores of a row that ends here, float [V] like some others: EOS alone."""
+        """Return the scores of a row that ends here, float [V], of the same dtype and device: EOS alone."""
         if self._ended is None or self._ended.dtype != scores.dtype or self._ended.device != scores.device:
             self._ended = torch.full_like(scores[0], float("-inf"))
             self._ended[list(self._grammars[0].vocabulary.eos_token_ids)] = 0
@@ -200,10 +202,10 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         return self._tables
 
     def _follow(self, tables: DeviceTables, input_ids: torch.Tensor) -> None:
-        """Bring the states to the last position of the rows.
+        """Update the states to the last position of the rows.
 
-        ``_states[b, k]`` is the state behind the first ``_length - k`` tokens from the end: one column for the prompt, then
-        one for each token after it.
+        ``_states[b, k]`` is the state after the first ``_length - k`` tokens from the end: one column for the prompt,
+        then one for each token after it.
         """
         batch, length = input_ids.shape
         if self._ids is None or self._ids.shape[0] != batch or not self._first < length <= self._ids.shape[1] + 1:
@@ -216,12 +218,12 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         is_new = ~same.any(-1)
         history = self._states[source, : known - self._first + 1]
         starts = self._starts.unsqueeze(-1)
-        behind = tables.advance(self._owners, history[:, -1], input_ids[:, -1])
-        # A row that goes on from none begins here: its prompt is all there is of it.
-        behind = torch.where(is_new, self._starts, behind)
+        after = tables.advance(self._owners, history[:, -1], input_ids[:, -1])
+        # A row that continues no earlier row begins here: all of its tokens are its prompt.
+        after = torch.where(is_new, self._starts, after)
         self._begun = torch.where(is_new, length, self._begun[source])
-        self._states = torch.cat([torch.where(is_new.unsqueeze(-1), starts, history), behind.unsqueeze(-1)], dim=-1)
-        # The caller may go on writing into its buffer.
+        self._states = torch.cat([torch.where(is_new.unsqueeze(-1), starts, history), after.unsqueeze(-1)], dim=-1)
+        # The caller may keep writing into its buffer.
         self._ids = input_ids.clone()
 
     def _begin(self, tables: DeviceTables, input_ids: torch.Tensor) -> None:
@@ -249,18 +251,18 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self._texts = {}
 
     def _left(self, tables: DeviceTables, input_ids: torch.Tensor) -> torch.Tensor | None:
-        """How many tokens each row may still write, int64 [B]; None where that constrains nothing."""
+        """How many tokens each row may still write, int64 [B]; None if that constrains nothing."""
         if self._budget is None or self._budget - (input_ids.shape[1] - self._first) >= tables.farthest:
             return None
         return (self._budget - (input_ids.shape[1] - self._begun)).clamp_min(0)
 
     def _page(self, tables: DeviceTables, input_ids: torch.Tensor, states: torch.Tensor, *, near: bool) -> list[int]:
-        """Work out the rows of states that have none; return the rows that have to be masked on the host.
+        """Compute the missing rows of states; return the rows that have to be masked on the host.
 
         Args:
             tables: Not closed.
             input_ids: int64 [B, T].
-            states: int64 [B]; changed where the text itself tells the state.
+            states: int64 [B]; changed if the text itself determines the state.
             near: Whether budgets leave tokens out.
         """
         rows = range(len(self._rows)) if near else tables.faults(self._owners, states)
@@ -275,7 +277,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         for row, index in constrained:
             if int(states[row]) == HOST:
                 states[row] = tables.state_of(index, self._matcher(row, input_ids))
-            # Behind `HOST` nothing is known of what is needed: near the end of a budget the matcher decides.
+            # After `HOST` the tokens still needed are unknown: near the end of a budget the matcher decides.
             if int(states[row]) == HOST or (near and int(states[row]) > HOST):
                 on_host.append(row)
         return on_host

@@ -1,4 +1,4 @@
-"""`EventStream`: tokens that become events, whoever reads them."""
+"""`EventStream`: the base class of streams that turn tokens into events."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ E = TypeVar("E")
 class EventStream(ABC, Generic[E]):
     """The events of one generation, in order; iterate over it once.
 
-    The model starts to work when the first event is asked for, in a thread, and is a little ahead of the consumer. It stops at
-    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream itself,
-    or by nobody holding the stream any more, as after ``break`` in a ``for`` loop. Streams are independent of each other;
-    one stream is for one thread, except that any thread may close it.
+    The model starts in a thread when the first event is requested, and runs a little ahead of the consumer. It stops at
+    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream
+    itself, or by garbage collection, as after ``break`` in a ``for`` loop. Streams are independent of each other;
+    independent of each other; one stream is for one thread, except that any thread may close it.
     """
 
     def __init__(self, generate: Callable[[Any], Decoded]) -> None:
@@ -43,7 +43,7 @@ class EventStream(ABC, Generic[E]):
     @property
     @abstractmethod
     def text(self) -> str:
-        """What was read so far, exactly as it was generated; whole characters only."""
+        """The text so far, exactly as generated; whole characters only."""
 
     def __iter__(self) -> Self:
         """Return the stream itself."""
@@ -97,7 +97,7 @@ class EventStream(ABC, Generic[E]):
                 self._tokens.close()
 
     def _queue(self, events: Iterable[E]) -> None:
-        """Keep events; a refusal behind them is kept for when they were asked for."""
+        """Queue events; a refusal after them is raised once they have been consumed."""
         try:
             self._waiting.extend(events)
         except ValidationFailed as error:
@@ -113,7 +113,7 @@ class EventStream(ABC, Generic[E]):
 
     @abstractmethod
     def _end(self, decoded: Decoded) -> Iterable[E]:
-        """Yield the events of what no streamer was told, and the last one; errors as for `_read`."""
+        """Yield the events of the text that no streamer received, and the last event; errors as for `_read`."""
 
 
 async def events_of(open_stream: Callable[[], EventStream[E]]) -> AsyncGenerator[E, None]:
@@ -127,5 +127,5 @@ async def events_of(open_stream: Callable[[], EventStream[E]]) -> AsyncGenerator
         while (event := await asyncio.to_thread(next, stream, None)) is not None:
             yield event
     finally:
-        # In a thread as well: it waits for the step that the model is in.
+        # In a thread as well: closing waits for the current step of the model.
         await asyncio.to_thread(stream.close)

@@ -1,24 +1,26 @@
-"""Why a text is over: because it is complete, or because its budget of tokens closed it.
+"""Why a text ended: it is complete, or its token budget closed it.
 
-Near the end of a budget the mask leaves out tokens behind which the text could no longer be completed in time. That alone says
-little: some rare token is too long for most budgets. What counts is whether it changed what the model writes. So a text is
-closed by its budget if at one of its tokens the likeliest of those that the grammar allows was left out for the budget, or if
-the budget ends it, without EOS, where the grammar would let it go on.
+Near the end of a budget the mask leaves out tokens after which the text could no longer be completed in time. That
+alone says
+little: some rare token is too long for most budgets. The question is whether it changed the text. So a text is closed
+by its budget if, at one of its tokens, the budget left out the likeliest token that the grammar allows, or if the
+budget ends it, without EOS, where the grammar would let it continue.
 
-For greedy search this is exact: without the budget there would be another text. What is drawn at random might have been
-another text in any case, and the same question is asked of the likeliest token.
+For greedy search this is exact: without the budget the text would be different. A sampled text might have been
+different in any case; the same question is asked of the likeliest token.
 
-Rejected: to call every text closed whose mask was narrowed somewhere (nearly all that come near the end of their budget are),
-or whose shortest completion took all that was left (a list that had no room for one more item ends earlier than that).
+Rejected: counting every text whose mask was narrowed somewhere (nearly all texts near the end of their budget), or
+whose shortest completion took all remaining tokens (a list without room for one more item ends earlier than that).
 
-Cost: a look at the likeliest token; only where the mask forbids it, a second mask, without the budget.
+Cost: one check of the likeliest token; a second mask, without the budget, only if the first mask forbids that token.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.masks.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +41,9 @@ def left_out(matcher: Matcher, scores: torch.Tensor, words: torch.Tensor) -> boo
     """Whether the budget left out the likeliest of the tokens that the grammar allows.
 
     Args:
-        matcher: Where the text stands.
+        matcher: The matcher of the text so far.
         scores: float [W], of the model.
-        words: int32 [ceil(V/32)], the mask within the budget, for which the likeliest token of all is forbidden.
+        words: int32 [ceil(V/32)], the mask within the budget, which forbids the likeliest token of all.
     """
     free = allocate_token_bitmask(1, words.shape[0] * BITS)
     matcher.fill_next_token_bitmask(free, 0)
@@ -58,10 +60,10 @@ def finish_reason(
     """Return why a complete text is over.
 
     Args:
-        grammar: What it is a text of.
+        grammar: The grammar of the text.
         token_ids: The text, EOS included if it was generated.
-        budget: Tokens, at most; None: any number.
-        was_left_out: What `left_out` said at its tokens.
+        budget: The maximum number of tokens; None if unlimited.
+        was_left_out: Whether `left_out` was true at one of its tokens.
     """
     if was_left_out:
         return "budget"

@@ -1,18 +1,18 @@
 """The call of ``generate`` in which a logits processor works, and how many tokens it may write.
 
-transformers tells a processor the tokens and the scores, and nothing else: neither the options of the call nor the model. The
-budget of the call, though, decides whether a text can be complete in time. So it is read where it stands: in the frame of
-`GenerationMixin.generate`, once for each generation. Only two things are relied on, both of them public names: the parameter
-``logits_processor``, which holds the processor, and the parameter ``generation_config``, which ``generate`` completes (its
-``max_length`` counts the prompt). The outermost such call counts, since assisted decoding calls the assistant, with a
-budget of its own, from within.
+transformers passes a processor the tokens and the scores, but neither the options of the call nor the model. Yet the
+budget of the call decides whether a text can be complete in time. So the processor reads it from the frame of
+`GenerationMixin.generate`, once per generation. It relies on two public names only: the parameter ``logits_processor``,
+which holds the processor, and the parameter ``generation_config``, which ``generate`` completes (its ``max_length``
+counts the prompt). The outermost such call counts, since assisted decoding calls the assistant, with its own budget,
+from within.
 
-The frame of ``generate`` is at rest until the generation ends, and what it refers to lives as long anyway. A look at the loop
-below it, ``_sample``, would keep the logits of a step alive: before Python 3.13, to look at the variables of a frame is to
-copy them.
+The frame of ``generate`` does not run until the generation ends, and its objects live as long anyway. Reading the frame
+of the loop below it, ``_sample``, would keep the logits of a step alive: before Python 3.13, reading the variables of a
+frame copies them.
 
-Alternatives rejected: to ask users for ``max_new_tokens=`` twice (it is forgotten), or for a stopping criterion of ours beside
-the processor (likewise); to replace a method of `GenerationMixin` (that changes other people's generations, too).
+Alternatives rejected: asking users for ``max_new_tokens=`` twice (they forget it), or for a stopping criterion of ours
+beside the processor (likewise); replacing a method of `GenerationMixin` (that changes other people's generations, too).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _MODULE, _NAME = "transformers.generation.utils", "generate"
 
 
 class TokenLimit:
-    """How many tokens each row of a processor may have.
+    """The maximum number of tokens in each row of a processor.
 
     Args:
-        given: A number; "auto": that of the call of ``generate``; None: any number.
+        given: A number; "auto" for that of the call of ``generate``; None if unlimited.
 
     Raises:
-        OptionError: It is negative, or no whole number.
+        OptionError: It is negative, or not a whole number.
     """
 
     def __init__(self, given: int | Literal["auto"] | None) -> None:
@@ -49,16 +49,16 @@ class TokenLimit:
         self._has_warned = False
 
     def __repr__(self) -> str:
-        """Show what was given."""
+        """Show the argument."""
         return repr(self._number) if self._is_given else "'auto'"
 
     def of_call(self, processor: Any, prompt_tokens: int, grammars: Iterable[Constraint]) -> int | None:
-        """Return the limit of a generation that begins now; None: it has none, or it is not known.
+        """Return the limit of a generation that begins now; None if it has none, or it is unknown.
 
         Args:
-            processor: That which was given to ``generate``.
-            prompt_tokens: How many tokens the rows have already.
-            grammars: Of the rows.
+            processor: The processor that was passed to ``generate``.
+            prompt_tokens: How many tokens the rows already have.
+            grammars: The grammars of the rows.
 
         Warns:
             ModelWarning: The shortest text of a grammar is longer (once).
@@ -74,7 +74,7 @@ class TokenLimit:
             self._has_warned = True
             warnings.warn(
                 f"generate may write {limit} tokens, and the shortest text of the grammar takes {shortest}: the text will be "
-                "cut off. Raise max_new_tokens of generate. If half a text is what you want, make the processor with "
+                "cut off. Raise max_new_tokens of generate. If you want half a text, make the processor with "
                 "max_new_tokens=None.",
                 ModelWarning,
                 stacklevel=2,
@@ -87,14 +87,14 @@ class TokenLimit:
 
 
 def max_length_of_call(processor: Any) -> int | None:
-    """Return how long the rows of the call of ``generate`` may be that a processor was given to, prompt included.
+    """Return the maximum length of the rows in the call of ``generate`` that has a processor, prompt included.
 
-    None outside of such a call, and where its limit cannot be read.
+    Return None outside of such a call, or if its limit cannot be read.
 
-    Cost: a look at each frame of the stack, 10 microseconds.
+    Cost: 10 microseconds to inspect each frame of the stack.
     """
     found: Any = None
-    for frame in _calls(sys._getframe(1)):  # noqa: SLF001 - what `inspect` uses, without reading sources
+    for frame in _calls(sys._getframe(1)):  # noqa: SLF001 - as `inspect` does, without reading sources
         variables = frame.f_locals
         processors = variables.get("logits_processor")
         if isinstance(processors, list) and any(each is processor for each in processors):

@@ -1,17 +1,17 @@
 """`LogitsProcessor`: grammars as an ordinary processor of `transformers.generate`.
 
-At each step every row is masked with exactly the tokens that its grammar allows; everything else gets ``-inf``, also
-the padding of the logits beyond the vocabulary. Logits from which no token can be chosen are an error (`LogitsError`): the
-constraint would hold all the same, and turn noise into a valid instance.
+At each step every row is masked with exactly the tokens that its grammar allows; all others get ``-inf``, including the
+padding of the logits beyond the vocabulary. Logits from which no token can be chosen are an error (`LogitsError`):
+masking them would turn noise into a valid instance.
 
-How many tokens there may be is read from the call of ``generate`` (`schemagen.decode.generate_call`), unless it is given.
+The token limit is read from the call of ``generate`` (`schemagen.decode.generate_call`), unless it is an argument.
 
 The object is reusable and needs no reset: rows are recognised by their tokens (see `schemagen.decode.sequences`), which
 covers beam search, `num_return_sequences`, assisted decoding, left padding, and the next call of `generate`.
 
-Several threads may use one object. A generation runs in one thread, so what is known about it (`Sequences`) is kept for each
-thread; only the measurements are shared, under a lock. A lock around the whole step, or a search for the generation among
-those of all threads, was rejected: two generations of the same prompt cannot be told apart by their first tokens.
+Several threads may use one object. A generation runs in one thread, so its state (`Sequences`) is kept per thread; only
+the measurements are shared, under a lock. Rejected: a lock around the whole step, and a search for the generation among
+all threads, because the first tokens do not distinguish two generations of the same prompt.
 
 Continuous batching calls processors in another way; see `schemagen.decode.continuous`.
 """
@@ -31,8 +31,9 @@ from schemagen.decode.finish_reason import allows, left_out
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
+from schemagen.masks.bitmask import allocate_token_bitmask, fill_rows, is_native
 from schemagen.masks.logits import mask_and_check, removed_mass
+from schemagen.masks.rows import BITS
 from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:
@@ -42,20 +43,20 @@ if TYPE_CHECKING:
 
 
 class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
-    """Masks logits so that every row can only continue within its grammar.
+    """Masks logits so that every row can continue only within its grammar.
 
     Pass it to ``model.generate(..., logits_processor=[processor])``, and the EOS ids of the vocabulary as
-    ``eos_token_id``. It may be used again, and by several threads at once, each with a generation of its own.
+    ``eos_token_id``. It may be reused, and shared by several threads, each with its own generation.
 
     Args:
-        grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch. With beams or
-            several returned sequences the rows of a prompt share its grammar. None: whatever a request of continuous
-            batching asks for (`attach_to`), else nothing.
-        max_new_tokens: The budget of each row, as ``generate`` has it: the mask sees to it that the text is complete
-            within it, if it is at least `Grammar.min_new_tokens`. "auto": that of the call of ``generate``, or of the request
-            of continuous batching; in a loop of your own, nothing is known of a budget. None: no budget, so that a text is
-            cut off where ``generate`` stops.
-        measure_mass: Whether to sum up the probability that the mask removes (a softmax per step).
+        grammar: One grammar for all rows, or one (or None, unconstrained) per prompt of the batch. With beams or
+            several returned sequences the rows of a prompt share its grammar. None if requests of continuous batching
+            bring their grammars (`attach_to`).
+        max_new_tokens: The budget of each row, as in ``generate``: the mask makes the text complete within it, if it is
+            at least `Grammar.min_new_tokens`. "auto" for the budget of the call of ``generate``, or of the request of
+            continuous batching; a loop of your own has none. None for no budget, so that ``generate`` may cut a text
+            off.
+        measure_mass: Whether to sum the probability that the mask removes (a softmax per step).
         pad_token_id: Allowed, besides EOS, in rows that are already complete.
         inplace: Whether the scores may be overwritten, which is faster on a CPU. Not with ``output_logits=True``, whose
             raw logits would be masked, too, nor with ``prompt_lookup_num_tokens``, which uses a tensor again.
@@ -63,12 +64,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     Attributes:
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
-    A copy, pickled or not, is what a new object with the same arguments would be.
+    A copy, pickled or not, is like a new object with the same arguments.
 
     Raises:
         MatcherError: The list of grammars is empty.
-        OptionTypeError: Something is no grammar.
-        OptionError: ``max_new_tokens`` is negative, or no whole number.
+        OptionTypeError: A grammar has the wrong type.
+        OptionError: ``max_new_tokens`` is negative, or not a whole number.
     """
 
     supports_continuous_batching = True
@@ -93,15 +94,15 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._begin()
 
     def _begin(self) -> None:
-        """Make what belongs to this object and its process alone."""
+        """Set the state that is not copied or pickled."""
         self._generation = threading.local()
         self._lock = long_lock()
         self._removed: list[torch.Tensor] = []
-        self._left_out: list[tuple[int, list[int]]] = []  # prompts, and texts so far, at whose next token it was so
+        self._left_out: list[tuple[int, list[int]]] = []  # each prompt and its text before such a token
         self.constrained_steps = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle what the processor was made of; generations that go on, and measurements, stay here."""
+        """Pickle the arguments of the processor, without its generations and measurements."""
         own = {"_generation", "_lock", "_removed", "_left_out", "constrained_steps"}
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
@@ -118,12 +119,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     @property
     def grammars(self) -> Constraint | Sequence[Constraint | None] | None:
-        """What was given."""
+        """The argument ``grammar``."""
         return self._grammars
 
     @property
     def masked_mass(self) -> float | None:
-        """Mean probability that the model had given to tokens the mask removed.
+        """Mean probability that the model gave to tokens the mask removed.
 
         None if it was not measured.
         """
@@ -133,7 +134,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     def reset(self) -> None:
         """Forget the last generation of this thread, and the measurements.
 
-        Needed only where a generation goes on, with the same object, from an unfinished text of the one before.
+        Needed only to continue, with the same object, an unfinished text of the previous generation.
         """
         self._generation.__dict__.clear()
         with self._lock:
@@ -144,11 +145,11 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     def has_left_out(self, token_ids: Sequence[int], prompt: int = 0) -> bool:
         """Whether the budget left out the likeliest token that the grammar allows, at one of the tokens of a text.
 
-        It is noted where masses are measured, and in batches.
+        It is recorded where masses are measured, and in batches.
 
         Args:
             token_ids: The text.
-            prompt: Of which prompt of the batch; 0 where one grammar is for all.
+            prompt: The index of the prompt in the batch; 0 if all rows have one grammar.
         """
         found = list(token_ids)
         return any(prompt == of and found[: len(before)] == before for of, before in self._left_out)
@@ -164,8 +165,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             model: With the continuous batching of transformers 5.
 
         Raises:
-            GenerationError: This version of transformers has none that can be constrained, or the manager batches
-                asynchronously or by CUDA graphs, where a mask would have to be known before the last token is.
+            GenerationError: The continuous batching of this version of transformers cannot be constrained, or the
+                manager batches asynchronously or by CUDA graphs, which need a mask before the last token is known.
         """
         from schemagen.decode.continuous import attached
 
@@ -190,15 +191,15 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         """Return the scores with every forbidden token at ``-inf``.
 
         Args:
-            input_ids: int64 [B, T]: prompts and what was generated so far.
+            input_ids: int64 [B, T]: prompts and generated tokens.
             scores: float [B, V]; V may exceed the vocabulary, the surplus is masked. Not changed unless `inplace`.
 
         Raises:
             BitmaskShapeError: V is smaller than the vocabulary.
             DeadEndError: A grammar allows no token; nothing is sampled from an empty mask.
             LogitsError: A logit is NaN or ``inf``, or those of all tokens that a grammar allows are ``-inf``.
-            MatcherError: A row holds a token that its grammar forbids, or continuous batching called a processor that is
-                not attached.
+            MatcherError: A row holds a token that its grammar forbids, or continuous batching called a processor that
+                is not attached.
 
         Cost: the last column of ``input_ids`` to the CPU, one call that fills the masks of all unfinished rows, and
         `schemagen.masks.logits.mask_and_check`.
@@ -222,7 +223,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         return self.mask(scores, cursors)
 
     def mask(self, scores: torch.Tensor, cursors: Sequence[Cursor | None]) -> torch.Tensor:
-        """Return the scores of rows whose cursors are known; what is raised, and the cost, are as for a call.
+        """Return the scores of rows whose cursors are known; errors and cost are those of a call.
 
         Args:
             scores: float [B, V].
@@ -253,7 +254,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     def _note_left_out(
         self, scores: torch.Tensor, bitmask: torch.Tensor, cursors: Sequence[Cursor | None], live: list[int]
     ) -> None:
-        """Note the rows in which the budget leaves out the likeliest token that the grammar allows."""
+        """Record the rows in which the budget leaves out the likeliest token that the grammar allows."""
         if self._budgets(cursors, live) is None:
             return
         per_prompt = len(cursors) // (len(self._grammars) if isinstance(self._grammars, (list, tuple)) else 1)
@@ -280,18 +281,18 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         return logits_error(before, allowed=allowed, row=row, generated=cursor.generated, vocabulary=vocabulary)
 
     def _refuse(self, error: LogitsError, masked: torch.Tensor, cursors: Sequence[Cursor | None]) -> None:
-        """Act on a row from which no token can be chosen: the generation ends.
+        """Handle a row from which no token can be chosen: end the generation.
 
         Args:
-            error: Of the row.
+            error: The error of the row.
             masked: float [B, V], the scores that will be returned.
-            cursors: Of all rows.
+            cursors: The cursors of all rows.
         """
         del masked, cursors
         raise error
 
     def _covered(self, cursors: Sequence[Cursor | None], width: int) -> int:
-        """How many tokens the bits are about: those of the widest vocabulary, and the padding token."""
+        """How many tokens the mask covers: those of the widest vocabulary, and the padding token."""
         widest = max(cursor.grammar.vocabulary.size for cursor in cursors if cursor is not None)
         if width < widest:
             raise BitmaskShapeError(
@@ -303,7 +304,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         return max(widest, padding + 1) if padding < width else int(widest)
 
     def _bitmask(self, rows: int, covered: int) -> torch.Tensor:
-        """The bitmask of this thread, of this shape; what is in it is of the last step."""
+        """The bitmask of this thread with this shape; it holds the bits of the last step."""
         shape = (rows, -(-covered // BITS))
         bitmask: torch.Tensor | None = getattr(self._generation, "bitmask", None)
         if bitmask is None or bitmask.shape != shape:
@@ -311,9 +312,9 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         return bitmask
 
     def _fill(self, cursors: Sequence[Cursor | None], bitmask: torch.Tensor) -> list[int]:
-        """Write the masks of all constrained rows; return the rows whose grammars were asked.
+        """Write the masks of all constrained rows; return the rows whose matchers were called.
 
-        A row that is complete costs a few bits: its matcher is not asked.
+        A complete row costs a few bits: its matcher is not called.
         """
         words = bitmask.numpy()
         live: list[int] = []
@@ -364,12 +365,12 @@ class BatchProcessor(LogitsProcessor):
     """A mask that gives up the rows whose logits are broken, and lets the others go on.
 
     Args:
-        grammars: One per row; there are no beams.
+        grammars: One per row; beams are not supported.
         max_new_tokens: As for `LogitsProcessor`.
         pad_token_id: As for `LogitsProcessor`.
 
     Attributes:
-        errors: What was wrong, by row.
+        errors: The error of each failed row, by row.
     """
 
     def __init__(
@@ -381,7 +382,7 @@ class BatchProcessor(LogitsProcessor):
         self.errors: dict[int, LogitsError] = {}
 
     def _refuse(self, error: LogitsError, masked: torch.Tensor, cursors: Sequence[Cursor | None]) -> None:
-        """Let a row end here; of beams, none of which is a row, the error is raised."""
+        """End a row; raise the error for beams, which are not separate rows."""
         cursor = cursors[error.row]
         if len(masked) != self._count or cursor is None:
             raise error
@@ -392,7 +393,7 @@ class BatchProcessor(LogitsProcessor):
 
 
 def _refuse_dead_ends(cursors: Sequence[Cursor | None], rows: list[int]) -> None:
-    """Name the row in which nothing is allowed."""
+    """Raise an error that names the row in which nothing is allowed."""
     for row in rows:
         cursor = cursors[row]
         if cursor is None or _has_tokens(cursor):

@@ -1,8 +1,8 @@
-"""One constrained generation: a rendered prompt and a grammar in, a complete text out.
+"""One constrained generation: from a rendered prompt and a grammar to a complete text.
 
-The loop itself is ``model.generate`` of transformers, so that its search strategies, caches and options all work, or for
-plain greedy search and sampling one of our own that reads ahead (`schemagen.decode.speculation`); here are the things around
-it that decide whether its result may be trusted: EOS ids, budget, seed, completeness.
+The loop is ``model.generate`` of transformers, so that its search strategies, caches and options all work, or, for
+plain greedy search and sampling, our own loop that reads ahead (`schemagen.decode.speculation`). This module adds the
+parts that make the result trustworthy: EOS ids, budget, seed, completeness.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from schemagen.generation import FinishReason
     from schemagen.options.speculation import Speculation
 
-#: Tokens when neither `max_new_tokens` nor `max_length` is given.
+#: The budget if neither `max_new_tokens` nor `max_length` is given.
 DEFAULT_MAX_NEW_TOKENS = 512
-#: transformers warns of these, if a generation_config has them and nothing is sampled.
+#: transformers warns of these if a generation_config has them without sampling.
 _WARNED_ABOUT = frozenset({"temperature", "top_k", "top_p"})
 
 
-#: Options that become biases of tokens in transformers.
+#: Options that become token biases in transformers.
 _BIASES = ("bad_words_ids", "sequence_bias")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What one call of ``model.generate`` gave.
+    """The result of one call of ``model.generate``.
 
     Attributes:
         text: The generated text, without EOS.
         token_ids: Its tokens, EOS included if it was generated.
         prompt_tokens: Length of the prompt.
         seconds: Wall-clock time of ``generate``.
-        masked_mass: Mean probability that the constraint removed per token; None if there was none to measure.
-        interventions: Tokens where the constraint forbade the model's likeliest one; None if that was not counted.
-        passes: How often the model was called; None if that was not counted.
+        masked_mass: Mean probability that the constraint removed per token; None if it was not measured.
+        interventions: Tokens where the constraint forbade the model's likeliest one; None if not counted.
+        passes: How often the model was called; None if not counted.
         finish_reason: As `schemagen.decode.finish_reason` has it.
     """
 
@@ -82,14 +82,14 @@ def decode(
     Args:
         model: With the ``generate`` of transformers.
         inputs: ``input_ids`` int64 [1, T] and ``attention_mask``, on the device of the model.
-        grammar: What the text must be.
-        seed: For sampling; the global random state is left as it was.
-        speculation: What is proposed to the model, where the loop that reads ahead may write the text.
+        grammar: The grammar of the text.
+        seed: The seed of sampling; the global random state is restored.
+        speculation: The source of draft tokens, if the loop that reads ahead may write the text.
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 
     Raises:
-        BudgetError: The budget is below what the shortest text takes; or something else, such as ``max_time``, ended the text
-            too early.
+        BudgetError: The budget is below the length of the shortest text; or something else, such as ``max_time``, ended
+            the text too early.
         OptionError: As `check_options`, or transformers refuses an option.
         LogitsError: The model gives logits from which no token can be chosen.
         GenerationError: The text is not in the grammar.
@@ -101,7 +101,7 @@ def decode(
     budget = budget_of(model, options, prompt_tokens)
     check_budget(grammar, budget)
     started = time.perf_counter()
-    if budget is not None and can_read_ahead(model, inputs, options, grammar):
+    if budget is not None and can_read_ahead(model, inputs, options):
         run = read_ahead(model, inputs["input_ids"], grammar, budget, options, seed=seed, speculation=speculation)
         text, used = finish(grammar, run.token_ids, options)
         seconds = time.perf_counter() - started
@@ -135,11 +135,11 @@ def read_ahead(
     Args:
         model: A decoder of transformers.
         input_ids: int64 [1, T], on its device.
-        grammar: What the text must be.
-        budget: Tokens, at most.
+        grammar: The grammar of the text.
+        budget: The maximum number of tokens.
         options: As `complete_options` returns them.
-        seed: For sampling; None: one that is drawn from torch's own random numbers.
-        speculation: What is proposed to the model.
+        seed: The seed of sampling; None to draw one from torch's own random numbers.
+        speculation: The source of draft tokens.
     """
     sampler = None
     if samples(model, options):
@@ -177,7 +177,7 @@ def generate_rows(
         options: As `complete_options` returns them.
         processor: The mask; it comes after the processors of the user.
         ends: The EOS ids.
-        seeds: One per row; None where nothing need be reproducible.
+        seeds: One per row; None if the row need not be reproducible.
     """
     options = {"eos_token_id": list(ends), "pad_token_id": ends[0], **options}
     processors = [*(options.pop("logits_processor", None) or []), processor]
@@ -208,7 +208,7 @@ def decode_freely(
 
 
 def default_budget(grammar: Constraint) -> int:
-    """Return how many tokens there are where nothing is said: thoughts have their own."""
+    """Return the budget of calls that state none: the default plus the tokens of thoughts."""
     return DEFAULT_MAX_NEW_TOKENS + grammar.thought_tokens
 
 
@@ -221,7 +221,7 @@ def complete_options(
         model: With the ``generate`` of transformers.
         prompt_tokens: Length of the prompt.
         given: The options of the user; those that are None are left out.
-        default: The budget where none is given and the model has room for it.
+        default: The budget if the user gives none and the model has room for it.
 
     Raises:
         BudgetError: The prompt fills the context.
@@ -247,7 +247,7 @@ def complete_options(
         # The sampling defaults of a model's generation_config would only cause warnings.
         options = {**dict.fromkeys(_WARNED_ABOUT), **options}
     given_config = options.get("generation_config")
-    # What generate would take by itself, where nothing is given, are 20 tokens.
+    # Without this generate would stop after 20 tokens.
     if not {"max_new_tokens", "max_length"} & options.keys() and (
         given_config is None or budget_of(model, options, prompt_tokens) is None
     ):
@@ -258,7 +258,8 @@ def complete_options(
 def budget_of(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int | None:
     """Return how many tokens ``generate`` will write at most with completed options; None if nothing limits them.
 
-    What is not given is taken from the ``generation_config`` that is given, then from the model's own, as ``generate`` does.
+    Options that are not given come from the ``generation_config`` that is given, then from the model's own, as in
+    ``generate``.
     """
     configs = [options.get("generation_config"), getattr(model, "generation_config", None)]
 
@@ -277,8 +278,8 @@ def check_budget(grammar: Constraint, budget: int | None) -> None:
     """Refuse a budget in which no text can be guaranteed to end.
 
     Raises:
-        BudgetError: It is below `Grammar.min_new_tokens` or, where this is not known, below what every text takes even if
-            each of its tokens is the longest one.
+        BudgetError: It is below `Grammar.min_new_tokens` or, if this is unknown, below a length that no text can go
+            under, even if each of its tokens is the longest one.
     """
     if budget is None:
         return
@@ -292,20 +293,20 @@ def check_budget(grammar: Constraint, budget: int | None) -> None:
     if needed is None and budget < grammar.least_new_tokens:
         raise BudgetError(
             f"a budget of {budget} tokens, and no text takes fewer than {grammar.least_new_tokens}",
-            why="the text would be cut off whatever the model writes; how many tokens the shortest takes was not worked out",
+            why="the text would be cut off whatever the model writes; the length of the shortest text was not computed",
             fix="give many more tokens than these, or lower minItems, minLength or the like",
         )
 
 
 def check_options(given: Mapping[str, Any], tokenizer: Any = None) -> dict[str, Any]:
-    """Return options of ``generate`` as transformers takes them, refusing what cannot be meant.
+    """Return options of ``generate`` as transformers takes them; refuse invalid values.
 
     Args:
         given: The options of the user.
-        tokenizer: Added where another option needs it, and none is given.
+        tokenizer: Added if another option needs it and none is given.
 
     Raises:
-        OptionError: A value cannot be meant, or several results are asked for.
+        OptionError: A value is invalid, or the options ask for several results.
     """
     found = checked_values(given)
     if tokenizer is not None and found.get("tokenizer") is None and _needs_tokenizer(found):
@@ -322,7 +323,7 @@ def check_options(given: Mapping[str, Any], tokenizer: Any = None) -> dict[str, 
 
 
 def _needs_tokenizer(options: Mapping[str, Any]) -> bool:
-    """Whether ``generate`` has to know which texts tokens are."""
+    """Whether ``generate`` needs the texts of tokens."""
     config = options.get("generation_config")
     named = ("stop_strings", "assistant_tokenizer")
     return any(options.get(name) is not None for name in named) or getattr(config, "stop_strings", None) is not None
@@ -331,7 +332,7 @@ def _needs_tokenizer(options: Mapping[str, Any]) -> bool:
 #: Option -> why a stream cannot have it.
 _NOT_STREAMED = {
     "num_beams": "which beam is the answer is known at the end alone",
-    "retries": "what was said cannot be taken back",
+    "retries": "text that was sent cannot be taken back",
     "streamer": "a stream has its own",
 }
 
@@ -349,14 +350,14 @@ def check_streamed(given: Mapping[str, Any]) -> None:
 
 
 def context_of(model: Any) -> int | None:
-    """Return how many tokens the model can read, None where its configuration does not say."""
+    """Return how many tokens the model can read; None if its configuration does not say."""
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
     context = getattr(config, "max_position_embeddings", None)
     return context if isinstance(context, int) else None
 
 
 def _room(model: Any, prompt_tokens: int) -> int | None:
-    """How many tokens fit into the context of the model behind the prompt; None if that is not known."""
+    """How many tokens fit into the context of the model after the prompt; None if unknown."""
     context = context_of(model)
     if context is None:
         return None
@@ -400,7 +401,7 @@ def finish(grammar: Constraint, generated: list[int], options: dict[str, Any]) -
 
 
 def _what_ran_out(options: Mapping[str, Any], used: int) -> dict[str, str]:
-    """Say what ended a text too early, and what to do about it."""
+    """Describe why a text ended too early, and the remedy."""
     budget = options.get("max_new_tokens", options.get("max_length"))
     others = [name for name in ("max_time", "stop_strings", "stopping_criteria") if options.get(name) is not None]
     if used == budget or not others:
@@ -408,10 +409,10 @@ def _what_ran_out(options: Mapping[str, Any], used: int) -> dict[str, str]:
             "why": f"the budget was {budget} tokens",
             "fix": "raise max_new_tokens, or bound the strings and lists of the type",
         }
-    told = " or ".join(f"max_time={options['max_time']} (seconds)" if name == "max_time" else name for name in others)
+    causes = " or ".join(f"max_time={options['max_time']} (seconds)" if name == "max_time" else name for name in others)
     return {
-        "why": f"{told} ended it, before the budget of {budget} tokens did",
-        "fix": f"raise or leave out {' or '.join(others)}: half a text is no instance",
+        "why": f"{causes} ended it, before the budget of {budget} tokens did",
+        "fix": f"raise or leave out {' or '.join(others)}: half a text is not an instance",
     }
 
 

@@ -1,4 +1,4 @@
-"""Which names of options are known, and what to write instead of the others, before the model does any work."""
+"""Check the names of options, and suggest replacements for unknown ones, before the model does any work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PAGE = "https://huggingface.co/docs/transformers/main_classes/text_generation"
 
-#: Options of one family of methods, and which.
+#: Options of one family of methods -> the family.
 _ELSEWHERE = {
     **dict.fromkeys(names_of(AnswerOptions), "of methods that return a value, such as lm(...)"),
     **dict.fromkeys(names_of(CallOptions) - names_of(GenerateOptions), "of lm.call"),
@@ -40,12 +40,12 @@ def check_names(given: Iterable[str], model: Any, own: Collection[str], *, besid
 
     Args:
         given: Names of options that are to go to ``model.generate``.
-        model: Whose ``generate`` it is. One that is not transformers' own may know more names than can be told.
-        own: The names that may be among them, for the method knows them.
-        beside: The names that the method takes by itself, and that may be misspelt.
+        model: The model whose ``generate`` is called. One that is not transformers' own may accept unknown names.
+        own: The names that the method allows among them.
+        beside: Other parameters of the method, which the user may have misspelt.
 
     Raises:
-        OptionError: A name is misspelt, or that of another library.
+        OptionError: A name is misspelt, or belongs to another library.
     """
     for name in given:
         if name in _known_to_transformers() or name in own or name in _known_to(model):
@@ -53,14 +53,14 @@ def check_names(given: Iterable[str], model: Any, own: Collection[str], *, besid
         fix = _fix(name, {*own, *beside}, model)
         if fix:
             raise OptionError(
-                f"{name}= is no option here",
+                f"{name}= is not an option here",
                 why="neither this method nor the generate of transformers knows it",
                 fix=fix,
             )
 
 
 def _fix(name: str, own: Collection[str], model: Any) -> str:
-    """Say what to write instead of a name; "" if a foreign ``generate`` may know it."""
+    """Return the correction of a name; "" if a foreign ``generate`` may know it."""
     if name in FOREIGN:
         return FOREIGN[name]
     if name in _ELSEWHERE:
@@ -78,7 +78,7 @@ def _known_to_transformers() -> frozenset[str]:
     from transformers import GenerationConfig, GenerationMixin
 
     of_config = (name for name in vars(GenerationConfig()) if not name.startswith("_"))
-    # Taken out of the options by name, without being an argument.
+    # Taken from the options by name, although not parameters.
     by_name = ("tokenizer", "assistant_tokenizer", "trust_remote_code", "use_model_defaults", "attention_mask")
     return frozenset({*of_config, *by_name, *_arguments(vars(GenerationMixin)["generate"])} - {"inputs"})
 
@@ -90,7 +90,7 @@ def _known_to(model: Any) -> set[str]:
 
 
 def _arguments(method: Any) -> list[str]:
-    """The names of a method's arguments; none where they cannot be told."""
+    """The names of a method's parameters; empty if they cannot be inspected."""
     try:
         parameters: Mapping[str, inspect.Parameter] = inspect.signature(method).parameters
     except (TypeError, ValueError):
@@ -100,7 +100,7 @@ def _arguments(method: Any) -> list[str]:
 
 
 def _is_foreign(model: Any) -> bool:
-    """Whether the ``generate`` of a model is none of transformers'."""
+    """Whether the ``generate`` of a model is not that of transformers."""
     from transformers import GenerationMixin
 
     return getattr(model.generate, "__func__", None) is not vars(GenerationMixin)["generate"]

@@ -1,11 +1,12 @@
-"""Which matcher belongs to which row: found by the tokens themselves, never by counting calls.
+"""Which matcher belongs to which row: found from the tokens themselves, never by counting calls.
 
-Idea: a `transformers` processor sees nothing but ``input_ids``. Beam search permutes the rows between two calls,
-assisted decoding goes back, `num_return_sequences` repeats them, and the same object may serve many generations. The
-tokens of a row say all: its prompt is known from the first call of a generation, what follows was generated, and a
-matcher is a function of what was generated.
+Idea: a `transformers` processor sees only ``input_ids``. Beam search permutes the rows between two calls, assisted
+decoding goes back, `num_return_sequences` repeats them, and the same object may serve many generations. The tokens of a
+row are
+sufficient: the first call of a generation shows its prompt, the other tokens were generated, and the state of a matcher
+is a function of the generated tokens.
 
-Between two ordinary steps each row is one token longer; its matcher then just advances. Otherwise a row takes over the
+Between two ordinary steps each row grows by one token and its matcher just advances. Otherwise a row takes over the
 cursor with the longest common text, by fork and rollback, so a permuted beam costs O(1) matcher steps.
 
 Invariants: at most one cursor per row is kept, so memory is bounded by the batch; ``Cursor.generated`` are exactly the
@@ -36,11 +37,11 @@ class Cursor:
 
     Attributes:
         matcher: The cursor over the grammar.
-        grammar: What it is a cursor of.
+        grammar: The grammar of the matcher.
         generated: Token ids after the prompt.
         dead: Whether a token came that the grammar forbids (a beam of probability zero, kept only as filling).
-        is_over: Whether nothing more is constrained: EOS was generated, or the row is filling, or it was given up.
-        limit: How many tokens the row may have, where each row has its own limit; None: it has none of its own.
+        is_over: Whether the row is no longer constrained: it generated EOS, is filling, or was given up.
+        limit: The maximum number of tokens, if each row has its own limit; None if the row has none of its own.
     """
 
     matcher: Matcher
@@ -64,7 +65,7 @@ class Cursor:
             self.generated.append(token_id)
 
     def rewind(self, length: int) -> None:
-        """Go back to the first `length` tokens; replay them if some of the others were padding."""
+        """Go back to the first `length` tokens; replay them if some of the later ones were padding."""
         surplus = len(self.generated) - length
         if not surplus:
             return
@@ -116,7 +117,8 @@ class Sequences:
             input_ids: int64 [B, T]: prompts (padded on the left), then generated tokens.
 
         Raises:
-            MatcherError: A row was generated against its grammar, or the rows are no multiple of the grammars.
+            MatcherError: A row holds a token that its grammar forbids, or the number of rows is not a multiple of the
+                grammars.
 
         Cost: one comparison of the rows with those of the last call, and O(1) matcher steps per row between two steps
         of greedy search, sampling or beam search.
@@ -129,19 +131,19 @@ class Sequences:
         else:
             self._look_up(input_ids.tolist())
         self._refuse_foreign(input_ids)
-        # The caller may go on writing into its buffer.
+        # The caller may keep writing into its buffer.
         self._seen = input_ids.clone()
         return self._cursors
 
     def _is_next_step(self, input_ids: torch.Tensor) -> bool:
-        """Whether every row is what it was at the last call, and one token more."""
+        """Whether every row is the row of the last call plus one token."""
         seen = self._seen
         if seen is None or seen.shape[0] != input_ids.shape[0] or seen.shape[1] + 1 != input_ids.shape[1]:
             return False
         return seen.device == input_ids.device and seen.equal(input_ids[:, :-1])
 
     def _look_up(self, rows: list[list[int]]) -> None:
-        """Find the cursors of rows that are no simple next step, or begin a generation."""
+        """Find the cursors of rows that are not a simple next step, or begin a generation."""
         self._rows = [] if self._seen is None else self._seen.tolist()
         if not self._may_continue(rows) or not self._follow(rows):
             self._prompts, self.has_begun = rows, True
@@ -166,9 +168,9 @@ class Sequences:
         return True
 
     def _follow(self, rows: list[list[int]]) -> bool:
-        """Move every cursor to its row; False if that shows that this is another generation.
+        """Move every cursor to its row; False if the rows turn out to belong to another generation.
 
-        A row that was cut, and holds a forbidden token now, is not of this generation.
+        A row that was cut and now holds a forbidden token does not belong to this generation.
         """
         cursors = [self._followed(row, len(rows), ids) for row, ids in enumerate(rows)]
         was_cut = len(rows[0]) <= len(self._rows[0])
@@ -178,7 +180,7 @@ class Sequences:
         return True
 
     def _refuse_foreign(self, input_ids: torch.Tensor) -> None:
-        """Fail closed where a token came that the mask had forbidden, and beam search does not explain it."""
+        """Raise if a token came that the mask had forbidden and beam search does not explain it."""
         lost = [row for row, cursor in enumerate(self._cursors) if cursor is not None and cursor.dead]
         if not lost or self._rows_per_prompt(len(self._cursors)) > 1:
             return
@@ -219,10 +221,10 @@ class Sequences:
         return count // len({tuple(prompt) for prompt in self._prompts})
 
     def _nearest(self, row: int, grammar: Constraint, count: int, generated: list[int]) -> Cursor:
-        """A cursor of the last call that stands on a prefix of ``generated``, as far along as there is one."""
+        """A cursor of the last call at the longest prefix of ``generated``."""
         own = self._cursors[row]
         if own is not None and len(own.generated) + 1 == len(generated) and own.generated == generated[:-1]:
-            # Another row may take over from this cursor in the same call, so only a copy is advanced.
+            # Another row may take over this cursor in the same call, so only a copy is advanced.
             return own.fork() if self._rows_per_prompt(count) > 1 else own
         best, shared = None, 0
         for other, cursor in enumerate(self._cursors):

@@ -1,12 +1,12 @@
 """Tokens as they are generated: ``generate`` works in a thread and hands them over through a small bounded buffer.
 
-The thread waits when the buffer is full, so a slow consumer slows the generation down and never piles up text. Closing the
-stream raises inside the streamer at the next token, which ends ``generate`` there. Rejected: a stopping criterion, which
-needs a flag that both sides poll and still runs one more step; and a Python generator over the buffer, which another thread
-cannot close while it waits (asyncio cancels from outside).
+The thread waits when the buffer is full, so a slow consumer slows the generation down and never piles up text. Closing
+the stream raises inside the streamer at the next token, which ends ``generate`` there. Rejected: a stopping criterion,
+which needs a flag that both sides poll and still runs one more step; and a Python generator over the buffer, which
+another thread cannot close while it waits (asyncio cancels from outside).
 
-Invariants: the thread knows the buffer, never the stream, so that a stream nobody holds is closed by garbage collection and
-its thread ends at the next token; no thread is started before the first token is asked for.
+Invariants: the thread references the buffer, never the stream, so garbage collection closes an abandoned stream and its
+thread ends at the next token; the thread starts when the first token is requested.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CAPACITY = 64
 
 
 class _ClosedError(Exception):
-    """Nobody listens any more."""
+    """The consumer has closed the stream."""
 
 
 class _Buffer:
-    """Token ids between two threads, and how it ended."""
+    """Token ids between two threads, and the outcome of the generation."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -55,7 +55,7 @@ class _Buffer:
             self._changed.notify_all()
 
     def end(self, result: Decoded | None = None, error: BaseException | None = None) -> None:
-        """Say how the generation ended."""
+        """Record the outcome of the generation."""
         with self._changed:
             self._ended, self._result, self._error = True, result, error
             self._changed.notify_all()
@@ -64,7 +64,7 @@ class _Buffer:
         """Wait for the next step; the result after the last one, None once closed.
 
         Raises:
-            BaseException: What ended the generation.
+            BaseException: The error that ended the generation.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._steps or self._ended)
@@ -79,7 +79,7 @@ class _Buffer:
             return step
 
     def close(self) -> None:
-        """Let both sides go on: the consumer gets nothing more, the generation stops at its next token."""
+        """Wake both sides: the consumer gets nothing more, the generation stops at its next token."""
         with self._changed:
             self._closed = True
             self._steps.clear()
@@ -87,7 +87,7 @@ class _Buffer:
 
 
 class _Streamer:
-    """What ``generate`` calls with the prompt, then with the tokens of every step."""
+    """The streamer that ``generate`` calls with the prompt, then with the tokens of every step."""
 
     def __init__(self, buffer: _Buffer) -> None:
         self._buffer = buffer
@@ -100,7 +100,7 @@ class _Streamer:
         self._seen_prompt = True
 
     def end(self) -> None:
-        """Do nothing: the result says that it is over."""
+        """Do nothing: the result marks the end."""
 
 
 class TokenStream:
@@ -130,14 +130,14 @@ class TokenStream:
         return self._buffer.take()
 
     def close(self) -> None:
-        """Stop the generation and wait until its thread has ended: one step of the model at most. Any thread may call it."""
+        """Stop the generation and wait for its thread: one step of the model at most. Any thread may call this."""
         self._buffer.close()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
 
 def _work(run: Callable[..., Decoded], generate: Callable[[Any], Decoded], buffer: _Buffer) -> None:
-    """Generate in the context of the consumer, and say how it ended."""
+    """Generate in the context of the consumer, and record the outcome."""
     try:
         result = run(generate, _Streamer(buffer))
     except _ClosedError:

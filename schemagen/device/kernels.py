@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 import torch
 
-from schemagen.masks.bitmask import BITS
+from schemagen.masks.rows import BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Grammars behind one another; g is a grammar (0: no constraint), s a state of it.
+    """Concatenated tables of grammars; g is a grammar (0 without a constraint), s one of its states.
 
     Attributes:
         classes: int32 [G, V]: class of each token.
-        transitions: int32 [N]: the state behind class c is at ``firsts[g] + s * widths[g] + c``.
+        transitions: int32 [N]: the state after class c is at ``firsts[g] + s * widths[g] + c``.
         firsts: int64 [G].
         widths: int64 [G]: classes of each grammar.
-        bases: int64 [G]: state s is number ``bases[g] + s`` of all.
+        bases: int64 [G]: state s is number ``bases[g] + s`` among all.
         mask_ids: int64 [S]: row of `masks`.
         masks: int32 [M, ceil(V/32)]: bit ``i % 32`` of word ``i // 32`` is token i.
-        needed: int32 [S]: fewest tokens to finish; the largest int32 if that is not known.
+        needed: int32 [S]: fewest tokens to finish; the largest int32 if unknown.
         ready: bool [S]: whether the state has its row.
         ends: bool [V]: EOS and padding.
         width: V.
@@ -41,7 +41,7 @@ class Tables:
 
 
 def advance(tables: Tables, owners: torch.Tensor, states: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """Return the states int64 [B] behind one token each.
+    """Return the states int64 [B] after one token each.
 
     Args:
         tables: The grammars.
@@ -58,14 +58,14 @@ def advance(tables: Tables, owners: torch.Tensor, states: torch.Tensor, tokens: 
 def allowed_tokens(
     tables: Tables, owners: torch.Tensor, states: torch.Tensor, budgets: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return what is allowed next, bool [B, V].
+    """Return the tokens allowed next, bool [B, V].
 
     Args:
         tables: The grammars.
         owners: int64 [B].
         states: int64 [B].
-        budgets: int64 [B]: tokens that may still come. A token is left out if more than ``budget - 1`` are needed behind it;
-            a budget below what is needed counts as what is needed.
+        budgets: int64 [B]: tokens that may still come. A token is left out if more than ``budget - 1`` are needed after
+            it; a budget below the minimum counts as the minimum.
 
     Cost: V/8 bytes a row are gathered and unpacked; with budgets also 12 V.
     """
@@ -81,7 +81,7 @@ def allowed_tokens(
 def _fitting(tables: Tables, owners: torch.Tensor, states: torch.Tensor, budgets: torch.Tensor) -> torch.Tensor:
     """Return which tokens leave enough of the budget, bool [B, V]; EOS always does."""
     at = tables.firsts[owners] + states * tables.widths[owners]
-    behind = tables.transitions[at.unsqueeze(-1) + tables.classes[owners]].long()  # [B, V]
-    needed = tables.needed[tables.bases[owners].unsqueeze(-1) + behind]
+    after = tables.transitions[at.unsqueeze(-1) + tables.classes[owners]].long()  # [B, V]
+    needed = tables.needed[tables.bases[owners].unsqueeze(-1) + after]
     enough = torch.maximum(budgets, tables.needed[tables.bases[owners] + states].long())
     return (needed < enough.unsqueeze(-1)) | tables.ends

@@ -1,12 +1,12 @@
-"""The tensors of `schemagen.device.kernels.Tables`, as regions that grow: what is on the device is never sent again.
+"""The tensors of `schemagen.device.kernels.Tables`, as regions that grow without sending data to the device twice.
 
-Idea: a grammar has a region of states and one of transitions, a matrix with a column for each class. Both have room to
-spare; a region that is full is taken again at the end of its tensor, twice as large, and copied there by the device. The
-regions that were left are lost, at most as much as is in use. So a page fault sends the rows that were worked out for it,
-and nothing else: a class that was split gets a column that is a copy of the one it was split from
+Idea: a grammar has a region of states and one of transitions, a matrix with a column for each class. Both have spare
+room; a region that is full is allocated again at the end of its tensor, twice as large, and copied there by the device.
+The space of the old regions is lost, at most as much as is in use. So a page fault sends only the rows that were
+computed for it: a class that was split gets a copy of the column of its origin
 (core/runtime/token_table.cpp).
 
-Invariants: places without a row lead to `HOST`; a token only ever moves to a class that is new.
+Invariants: entries without a row lead to `HOST`; a token only ever moves to a new class.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from schemagen.device.kernels import Tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: The text went against its grammar / has ended / depends on more than a state.
+#: The text left its grammar / has ended / depends on more than a state.
 DEAD, OVER, HOST = 0, 1, 2
 #: The state of rows without a constraint.
 FREE = 3
-#: Masks that all grammars share: nothing (of states without a row), what may follow an end, and everything.
+#: Masks that all grammars share: nothing (of states without a row), the tokens after an end, and everything.
 _NOTHING, _ENDING, _ALL = 0, 1, 2
 
 
 class Heap:
-    """A tensor whose rows are taken one after the other; it is copied into one of twice its size when they run out.
+    """A tensor whose rows are allocated in order; it is copied into one of twice its size when they run out.
 
     Args:
-        fill: What is in rows that nobody wrote.
-        row: Shape of a row.
-        dtype: Of the tensor.
-        device: Of the tensor.
+        fill: The value of unwritten rows.
+        row: The shape of a row.
+        dtype: The dtype of the tensor.
+        device: The device of the tensor.
 
     Attributes:
-        tensor: [capacity, *row]; another one after a `take` for which it was too small.
+        tensor: [capacity, *row]; replaced by a `take` that exceeds its size.
     """
 
     def __init__(self, fill: int, row: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> None:
@@ -49,7 +49,7 @@ class Heap:
         self.tensor = torch.empty(0, *row, dtype=dtype, device=device)
 
     def take(self, count: int) -> int:
-        """Take so many rows; return the first of them."""
+        """Allocate rows; return the first of them."""
         start = self._used
         self._used += count
         if self._used > len(self.tensor):
@@ -57,7 +57,7 @@ class Heap:
         return start
 
     def reserve(self, count: int) -> None:
-        """Make room for exactly so many rows, before the first is taken."""
+        """Make room for exactly this many rows, before the first is allocated."""
         self._grow(count, 0)
 
     def _grow(self, capacity: int, used: int) -> None:
@@ -68,15 +68,15 @@ class Heap:
 
 @dataclass(slots=True)
 class Region:
-    """Where a grammar is, and what of it is on the device.
+    """The place of a grammar, and its part that is on the device.
 
     Attributes:
         classes: int32 [V]: class of each token.
-        first: Place of its first transition.
-        width: Classes there is room for.
-        class_count: Classes that are there.
+        first: Index of its first transition.
+        width: Capacity for classes.
+        class_count: Number of classes.
         base: Number of its first state among all.
-        capacity: States there is room for.
+        capacity: Capacity for states.
         needed: int32 [states]: fewest tokens to finish.
         ready: bool [states]: whether a state has its row.
         mask_ids: int64: for each mask of the table its row in the masks of all.
@@ -94,18 +94,18 @@ class Region:
 
     @property
     def states(self) -> int:
-        """States that are there, with a row or without."""
+        """Number of states, with a row or without."""
         return len(self.ready)
 
 
 class Regions:
-    """Grammars behind one another on a device; the first is that of rows without a constraint.
+    """The grammars of a device in one set of tensors; the first is that of rows without a constraint.
 
     Args:
-        tables: Of the core, as far as they are worked out; see `refresh`.
-        device: Where the tensors are.
+        tables: Tables of the core, as far as they are computed; see `refresh`.
+        device: The device of the tensors.
         width: V.
-        ending: int32 [W]: the mask of what may follow an end.
+        ending: int32 [W]: the mask of tokens that may follow an end.
     """
 
     def __init__(self, tables: Sequence[Any], device: torch.device, width: int, ending: Any) -> None:
@@ -130,13 +130,13 @@ class Regions:
             self.refresh(len(self._regions) - 1, table)
 
     def refresh(self, index: int, table: Any) -> None:
-        """Send what was worked out of a grammar since it was sent last.
+        """Send the new entries of a grammar.
 
         Args:
-            index: 0 is the one without a constraint.
-            table: Of the core; nobody else works on it meanwhile.
+            index: The index of the grammar; 0 is the one without a constraint.
+            table: The table of the core; no other thread may use it meanwhile.
 
-        Cost: the rows that are new, and a copy of the regions of the grammar on the device if they were too small.
+        Cost: sending the new rows, and copying the regions of the grammar on the device if they were too small.
         """
         region = self._regions[index]
         needed, ready = table.needed(), table.ready().astype(bool)
@@ -165,12 +165,12 @@ class Regions:
         return state < region.states and bool(region.ready[state])
 
     def most_needed(self) -> int:
-        """Most tokens that any state needs to finish, of those for which that is known."""
+        """The largest known number of tokens that any state needs to finish."""
         needed = np.concatenate([region.needed for region in self._regions])
         return int(needed[needed < np.iinfo(np.int32).max].max(initial=0))
 
     def tables(self) -> Tables:
-        """Return the tensors; some of them are others after a `refresh`."""
+        """Return the tensors; a `refresh` may replace some of them."""
         return Tables(
             classes=self._classes,
             transitions=self._transitions.tensor,
@@ -186,7 +186,7 @@ class Regions:
         )
 
     def _free(self) -> Region:
-        """Add the grammar of rows without a constraint: state `FREE` leads to itself and allows all."""
+        """Add the grammar of rows without a constraint: state `FREE` leads to itself and allows all tokens."""
         region = Region(np.zeros(self._width, dtype=np.int32))
         self._make_room(region, FREE + 1, 1)
         region.class_count = 1
@@ -198,7 +198,7 @@ class Regions:
         return region
 
     def _make_room(self, region: Region, states: int, classes: int) -> None:
-        """Take larger regions, if these are too small, and copy what is there."""
+        """Allocate larger regions, if these are too small, and copy their entries."""
         if states <= region.capacity and classes <= region.width:
             return
         known, old = region.states, self._place(region)
@@ -212,7 +212,7 @@ class Regions:
             heap.tensor[region.base : region.base + known] = heap.tensor[old_base : old_base + known]
 
     def _split_classes(self, index: int, classes: Any, count: int) -> None:
-        """Give each class that is new the column of the one that it was split from."""
+        """Give each new class the column of the class that it was split from."""
         region = self._regions[index]
         known = region.class_count
         changed = np.flatnonzero(classes != region.classes)
@@ -247,7 +247,7 @@ class Regions:
 
 
 def _room(present: int, wanted: int) -> int:
-    """How much to take: what is wanted the first time, twice as much as there is from then on."""
+    """The capacity to allocate: the wanted size at first, then at least twice the present one."""
     return present if wanted <= present else max(wanted, 2 * present)
 
 

@@ -1,18 +1,19 @@
 """Grammars as tensors: a text is followed, and its mask applied, by index operations where the scores are.
 
-Idea: a grammar is exported as a table over tokens (core/runtime/token_table.hpp). A state is everything that is open in a text,
-so that a step is one lookup: ``next[state, class of token]``; tokens that no state tells apart are one class. The
-tables of several grammars lie behind one another in flat tensors, and a row of a batch is a pair (grammar, state), so
-one batch mixes many grammars without a branch. Nothing here asks the device for a value: no ``.item()``, no ``nonzero``,
-no copy to the host, so that a step can be captured in a CUDA graph. (STATIC, 2026, arXiv:2602.22647, keeps tries on the
-accelerator in this way; stack and registers are part of the state here.)
+Idea: a grammar is exported as a table over tokens (core/runtime/token_table.hpp). A state contains everything that is
+open in a text, so that a step is one lookup: ``next[state, class of token]``; tokens that no state distinguishes are
+one class. The tables of several grammars are concatenated in flat tensors, and a row of a batch is a pair (grammar,
+state), so one batch mixes many grammars without a branch. No step synchronises with the device: no ``.item()``, no
+``nonzero``, no copy to the host, so that a step can be captured in a CUDA graph. (STATIC, 2026, arXiv:2602.22647, keeps
+tries on the accelerator in this way; stack and registers are part of the state here.)
 
-A grammar is *closed* when each of its states has a row. Where recursion or wide bounds leave it open, a row may come to a
-state without one, or to `HOST`, where the future depends on the text (keys that must not be repeated): `faults` tells
-which rows these are, `page_in` makes their rows. Both wait for the device; for closed grammars neither is needed.
+A grammar is *closed* when each of its states has a row. If recursion or wide bounds leave it open, a row may come to a
+state without one, or to `HOST`, where the future depends on the text (keys that must not be repeated): `faults` finds
+these rows, `page_in` computes the missing entries. Both wait for the device; closed grammars need neither.
 
 Invariants: local states 0, 1 and 2 are `DEAD`, `OVER` and `HOST` in every grammar; local ids never change when a table
-grows; grammar 0 of the tensors is the one of rows without a constraint. How the tensors grow: `schemagen.device.regions`.
+grows; grammar 0 of the tensors is the one of rows without a constraint. How the tensors grow:
+`schemagen.device.regions`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import torch
 from schemagen.device.kernels import advance, allowed_tokens
 from schemagen.device.regions import FREE, HOST, Regions
 from schemagen.errors import MatcherError, VocabularyError
-from schemagen.masks.bitmask import BITS, words_of
+from schemagen.masks.rows import BITS, words_of
 from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Constraint
 
-#: States of a grammar that are worked out beforehand, by default.
+#: Default number of states of a grammar that are computed in advance.
 MAX_STATES = 2048
 _PAGE = 128
-#: As in core/masks/completion.cpp: by how much one token may raise what is needed, where that is not worked out.
+#: As in core/masks/completion.cpp: by how much one token may raise the tokens needed, where these are not computed.
 _SLACK = 64
 _lock = long_lock()
 
@@ -47,9 +48,10 @@ class DeviceTables:
     Args:
         grammars: Over one vocabulary, by the compiled engine.
         device: Where the tables live.
-        width: Of the logits; tokens beyond the vocabulary are never allowed. By default the size of the vocabulary.
+        width: The width of the logits; tokens beyond the vocabulary are never allowed. By default the size of the
+            vocabulary.
         pad_token_id: Allowed, besides EOS, in rows that have ended.
-        max_states: How many states of each grammar are worked out beforehand; others follow when a text comes to them.
+        max_states: How many states of each grammar are computed in advance; others follow when a text reaches them.
 
     Attributes:
         tensors: The tables, see `schemagen.device.kernels.Tables`.
@@ -58,9 +60,10 @@ class DeviceTables:
 
     Raises:
         MatcherError: A grammar has no table.
-        VocabularyError: The vocabularies differ, or there is no grammar.
+        VocabularyError: The vocabularies differ, or the list is empty.
 
-    Cost: for a vocabulary of 128,000 tokens about 0.1 ms a state, 9 ms for one inside a string; memory for each state some
+    Cost: for a vocabulary of 128,000 tokens about 0.1 ms a state, 9 ms for one inside a string; memory for each state
+        some
     hundred entries of four bytes, for each distinct mask V/8 bytes.
     """
 
@@ -95,7 +98,7 @@ class DeviceTables:
             self._publish()
 
     def starts(self, rows: Sequence[int | None]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return for each row of a batch its grammar (an index into `grammars`, None: no constraint) and first state.
+        """Return for each row of a batch its grammar (an index into `grammars`, None if unconstrained) and first state.
 
         Returns:
             Two int64 tensors [B]: as `advance` and `mask` take them.
@@ -105,7 +108,7 @@ class DeviceTables:
         return self._tensor(owners, torch.int64), self._tensor(states, torch.int64)
 
     def advance(self, owners: torch.Tensor, states: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return the states int64 [B] behind a token each; `DEAD` where the grammar forbids it."""
+        """Return the states int64 [B] after one token each; `DEAD` if the grammar forbids the token."""
         return advance(self.tensors, owners, states, tokens)
 
     def mask(
@@ -114,7 +117,7 @@ class DeviceTables:
         """Return the scores [B, V] with ``-inf`` where a token is not allowed.
 
         Args:
-            owners: int64 [B], of `starts`.
+            owners: int64 [B], from `starts`.
             states: int64 [B].
             scores: float [B, V] on the device of the tables.
             budgets: int64 [B]: how many tokens may still come; see `Matcher.fill_next_token_bitmask`.
@@ -127,9 +130,9 @@ class DeviceTables:
         return [int(row) for row in missing.nonzero().flatten().tolist()]
 
     def page_in(self, places: Sequence[tuple[int, int]]) -> None:
-        """Work out the rows of some states, each given with its grammar, and load them; `HOST` has none.
+        """Compute the rows of some states, each given with its grammar, and load them; `HOST` has none.
 
-        As many states again as a page holds are worked out with them, those found first: texts come there next.
+        It also computes one more page of states, those found first, which texts will reach next.
         """
         with _lock:
             for index, state in places:
@@ -141,7 +144,7 @@ class DeviceTables:
             self._publish()
 
     def state_of(self, index: int, matcher: Any) -> int:
-        """Return the state in which a matcher of a grammar is, `HOST` if there is none."""
+        """Return the state of a matcher of a grammar, `HOST` if it has none."""
         with _lock:
             state = int(self._tables[index].state_of(matcher))
         if state != HOST and not self._regions.has_row(index + 1, state):
@@ -149,11 +152,11 @@ class DeviceTables:
         return state
 
     def _publish(self) -> None:
-        """Say what is on the device now."""
+        """Publish the current tensors."""
         self.tensors = self._regions.tables()
         leads_out = any(table.leads_out for table in self._tables)
         self.is_closed = not leads_out and all(table.is_closed for table in self._tables)
-        # What is needed in places without a state is not known.
+        # The number of tokens needed is unknown for entries without a state.
         self.farthest = self._regions.most_needed() + 1 + (_SLACK if leads_out else 0)
 
     def _tensor(self, values: Any, dtype: torch.dtype) -> torch.Tensor:
@@ -165,8 +168,8 @@ def _table_of(grammar: Constraint) -> Any:
     if table is None:
         raise MatcherError(
             f"{grammar!r} has no table over tokens",
-            why="only grammars of the compiled engine are exported, and none that counts tokens, such as those of thoughts",
-            fix='compile it with engine="native", or decode with schemagen.LogitsProcessor',
+            why="a grammar that counts tokens, such as that of thoughts, has no table",
+            fix="decode with schemagen.LogitsProcessor",
             code="no-table",
         )
     return table

@@ -1,8 +1,8 @@
 """The finite automaton of a regular language, as a drawing.
 
-The reference engine reads bytes. The drawing shows only its states between two characters, with an edge for all characters
-that lead from one to another: the bytes of a character outside of ASCII are one step. A chain of states with one character each
-becomes one edge with the whole text. So the drawing is an automaton over characters of the same language, with fewer states.
+The core reads bytes. The drawing shows only the states between two characters, with an edge for all characters that lead from
+one to another: the bytes of a character outside of ASCII are one step. A chain of states with one character each becomes one
+edge with the whole text. So the drawing is an automaton over characters of the same language, with fewer states.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 
 from schemagen.draw.drawing import Drawing, Edge, Node
 from schemagen.draw.labels import class_label, text_label
-from schemagen.reference.fsm import final_states, rows_of, start_of
 from schemagen.regex.ast import normalise_ranges
 
 if TYPE_CHECKING:
-    from interegular.fsm import FSM
-
+    from schemagen.draw.byte_automaton import ByteAutomaton
     from schemagen.regex.ast import Ranges
 
 #: Limit of the states to explore, far more than a picture can show.
@@ -46,12 +44,11 @@ class Characters:
     """An automaton over bytes, read by characters.
 
     Args:
-        fsm: The result of `byte_fsm`: over valid UTF-8, live states only.
+        machine: The automaton over bytes, of valid UTF-8.
     """
 
-    def __init__(self, fsm: FSM) -> None:
-        self._rows = rows_of(fsm)
-        self._symbols: list[int | None] = [fsm.alphabet[chr(byte)] for byte in range(256)]
+    def __init__(self, machine: ByteAutomaton) -> None:
+        self._rows = machine.rows
         self._known: dict[tuple[int, int], dict[int, Ranges]] = {}
 
     def after(self, state: int) -> dict[int, Ranges]:
@@ -68,8 +65,7 @@ class Characters:
         return {target: normalise_ranges(ranges) for target, ranges in found.items()}
 
     def _step(self, state: int, byte: int) -> int | None:
-        symbol = self._symbols[byte]
-        return None if symbol is None else self._rows[state].get(symbol)
+        return self._rows[state].get(byte)
 
     def _rest(self, state: int, count: int) -> dict[int, Ranges]:
         """Return the bits that the last ``count`` bytes of a character add to its code point, by the state after them."""
@@ -92,16 +88,16 @@ def _shift(found: dict[int, list[tuple[int, int]]], rest: dict[int, Ranges], by:
         found.setdefault(target, []).extend((low + by, high + by) for low, high in ranges)
 
 
-def draw_automaton(fsm: FSM, *, max_states: int) -> Drawing:
+def draw_automaton(machine: ByteAutomaton, *, max_states: int) -> Drawing:
     """Return the automaton over characters.
 
     Args:
-        fsm: The result of `byte_fsm`.
+        machine: The automaton over bytes.
         max_states: Most states to draw, those nearest to the start; one node replaces all others.
 
     Cost: about 0.2 ms a state, for at most `MAX_EXPLORED` states.
     """
-    rows, finals = _explored(fsm), final_states(fsm)
+    rows, finals = _explored(machine), machine.finals
     moves = _joined(rows, finals)
     order = list(moves)  # the nearest first
     names = {state: f"s{i}" for i, state in enumerate(order[:max_states])}
@@ -123,11 +119,11 @@ def draw_automaton(fsm: FSM, *, max_states: int) -> Drawing:
     return Drawing((*nodes, Node("more", f"… {more}", "more")), tuple(edges), f"{drawn}; {more} not drawn")
 
 
-def _explored(fsm: FSM) -> dict[int, dict[int, Ranges]]:
+def _explored(machine: ByteAutomaton) -> dict[int, dict[int, Ranges]]:
     """Return the states between characters, the nearest first, and the characters between them."""
-    characters = Characters(fsm)
+    characters = Characters(machine)
     found: dict[int, dict[int, Ranges]] = {}
-    waiting = deque([start_of(fsm)])
+    waiting = deque([0])
     seen = set(waiting)
     while waiting and len(found) < MAX_EXPLORED:
         state = waiting.popleft()
@@ -138,7 +134,7 @@ def _explored(fsm: FSM) -> dict[int, dict[int, Ranges]]:
     return found
 
 
-def _joined(rows: dict[int, dict[int, Ranges]], finals: set[int]) -> dict[int, list[Move]]:
+def _joined(rows: dict[int, dict[int, Ranges]], finals: frozenset[int]) -> dict[int, list[Move]]:
     """Join chains of single characters into one move; return the moves of the remaining states."""
     entered = Counter(target for row in rows.values() for target in row)
     start = next(iter(rows))

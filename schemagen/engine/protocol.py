@@ -100,6 +100,18 @@ class Matcher(Protocol):
         """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
         ...
 
+    def forced_run(self, most: int = ...) -> list[int]:
+        """Return tokens that are likely to follow because their text has no choice, all of them allowed; see `place`.
+
+        Args:
+            most: Bytes of text, at most.
+        """
+        ...
+
+    def place(self) -> int:
+        """Return a number for this place, the same for texts that go on alike; 0 if it is not known."""
+        ...
+
     def explain(self, token_id: int) -> str:
         """Say in a sentence why a token is, or is not, allowed here."""
         ...
@@ -145,11 +157,6 @@ class Constraint(Engine, Protocol):
     @property
     def forces_text(self) -> bool:
         """Whether text without a choice is written without asking the model for its tokens, as in a template."""
-        ...
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether its matchers can tell what comes next, by ``forced_run`` and ``place``, as those of the compiled core do."""
         ...
 
     @property

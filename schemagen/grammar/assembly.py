@@ -18,7 +18,9 @@ from schemagen.context_free.syntax import (
     substituted,
 )
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import expression_of, given_spec
+from schemagen.grammar.embedded import given_spec
+from schemagen.grammar.languages import expression_of
+from schemagen.grammar.reading import understood
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Expression, Token
@@ -46,8 +48,6 @@ class Assembly:
         Raises:
             SchemagenError: As `schemagen.compile` raises for a value that is not a spec, and for a grammar that cannot be read.
         """
-        from schemagen.grammar.compiler import understood
-
         spec = understood(given_spec(spec))
         if not isinstance(spec, ContextFree):
             return expression_of(spec)

@@ -14,13 +14,13 @@ from schemagen.context_free.syntax import alternatives, repeat as repeated, sequ
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import described_json, frozen_spec, given_spec
+from schemagen.grammar.embedded import frozen_spec, given_spec
+from schemagen.grammar.reading import described_json, understood
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar
-    from schemagen.grammar.grammar import Grammar
 
 #: Parts of one combination and of those in it, and combinations within one another.
 MAX_PARTS = 10_000
@@ -162,34 +162,6 @@ def repeat(part: Any, low: int = 0, high: int | None = None) -> Repetition:
     return Repetition(_frozen((part,)), low, high)
 
 
-def compiled(parts: tuple[Any, ...], combination: Any) -> Grammar:
-    """Return a combination of specs and compiled grammars, compiled as these were.
-
-    Args:
-        parts: One compiled grammar at least, all of them over the same vocabulary.
-        combination: Makes the spec of the parts, which are specs only.
-
-    Raises:
-        OptionError: There is no compiled grammar, or two were compiled in different ways.
-        SchemagenError: As `schemagen.compile` does.
-    """
-    from schemagen.grammar.compiler import compile as compile_spec
-    from schemagen.grammar.grammar import Grammar
-
-    grammars = [part for part in parts if isinstance(part, Grammar)]
-    if not grammars:
-        raise OptionError(
-            "no part is a compiled grammar",
-            why="nothing says over which vocabulary to compile",
-            fix="use schemagen.concat, schemagen.union or schemagen.repeat, which make a spec",
-        )
-    first = grammars[0]
-    for other in grammars[1:]:
-        first.check_combines(other)
-    spec = combination(*(part.spec if isinstance(part, Grammar) else part for part in parts))
-    return compile_spec(spec, first.vocabulary, **first.arguments_inside())
-
-
 def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return immutable parts."""
     for part in parts:
@@ -209,8 +181,6 @@ def _listed(what: str, parts: tuple[Any, ...]) -> str:
 
 def _described(part: Any) -> str:
     """Return what a part is, as a prompt says it."""
-    from schemagen.grammar.compiler import understood
-
     spec = understood(given_spec(part))
     if isinstance(spec, ContextFree):
         what = "a text of this form" if isinstance(spec, _Combination) else "a text that this grammar derives"

@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 import gc
-import marshal
 import os
-import re
+import sys
+import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, overload
 
 from schemagen.arguments import check_flag, kind_of
+from schemagen.engine.native.builder import require_core
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, OptionError, UnsatisfiableSchemaError, VocabularyError
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.grammar import Grammar, mistyped
-from schemagen.grammar.json_texts import Json
-from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
-from schemagen.grammar.pipeline import (
-    EngineName,
-    choose_engine,
-    context_free_engine,
-    json_engine,
-    pattern_engine,
-    pattern_of,
-    read_source,
-    styled,
-    target_of,
-    unwritable,
-)
-from schemagen.grammar.schema_size import check_size
-from schemagen.grammar.schema_values import check_values, warn_of_names
-from schemagen.grammar.specs import Choice, Regex, list_of_others, pattern_text, type_of_adapter
-from schemagen.schema.layouts import POLICIES, Layout
+from schemagen.grammar.grammar import Grammar
+from schemagen.grammar.languages import to_regex, unwritable
+from schemagen.grammar.memory_cache import CacheInfo, FrozenSpec, GrammarMemory, freeze
+from schemagen.grammar.pipeline import context_free_engine, json_engine, pattern_engine
+from schemagen.grammar.reading import check_layout, read_source, styled, target_of, understood
+from schemagen.grammar.schema_values import frames_inside, warn_of_names
+from schemagen.grammar.specs import Choice, Regex
+from schemagen.schema.layouts import Layout
 from schemagen.threads.clock import Deadline
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
+    import re
+
     from pydantic import TypeAdapter
     from typing_extensions import TypeForm, Unpack
 
+    from schemagen.grammar.json_texts import Json
     from schemagen.grammar.written import Written
-    from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers.formats import TextFormat
 
@@ -78,9 +70,9 @@ class CompileOptions(LayoutOptions, total=False):
     resources: Mapping[str, Any] | None
     limits: Limits | None
     cache: Cache
-    engine: EngineName
 
 
+_NOTHING = FrozenSpec(None, (None,))
 _memory = GrammarMemory()
 
 
@@ -141,7 +133,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     resources: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cache: Cache = "memory",
-    engine: EngineName = "auto",
+    engine: str | None = None,
     as_: TextFormat = "json",
 ) -> Grammar:
     """Return the grammar of a type, JSON Schema, `Regex`, `Choice`, `GBNF`, `EBNF` or `Lark` over a vocabulary.
@@ -162,8 +154,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
             microseconds (`cache_info`, `clear_cache`). None keeps nothing.
-        engine: "native" is the compiled core, and so is "auto": an error where it is not installed. "reference" is pure
-            Python, slow and without recursive schemas.
+        engine: Deprecated and ignored: the compiled core does all masks. `schemagen.reference` has the engine in Python.
         as_: How a value is written: "json"; "python", a constructor call; "yaml"; "xml"; and "csv" or "markdown", a table of a
             ``list[Row]``. The value is the same. Other than "json" is for types, and but for "python" for schemas, too;
             ``property_order``, ``whitespace`` and ``resources`` are for JSON.
@@ -182,16 +173,18 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
     """
     check_layout(property_order, whitespace)
-    _check_arguments(vocabulary, engine, strict, resources, limits, cache)
+    if engine is not None:
+        _warn_of_engine(engine)
+    _check_arguments(vocabulary, strict, resources, limits, cache)
     spec = understood(spec)
     if as_ != "json":
         spec = _written(spec, as_, property_order=property_order, whitespace=whitespace, resources=resources)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
-    frozen = _freeze(spec)
-    documents = _NOTHING if resources is None else _freeze(dict(resources))
+    frozen = freeze(spec)
+    documents = _NOTHING if resources is None else freeze(dict(resources))
     key = None
     if cache is not None and frozen.key is not None and documents.key is not None:
-        reading = (property_order, whitespace, options.limits, strict, documents.key, engine)
+        reading = (property_order, whitespace, options.limits, strict, documents.key)
         key = (frozen.key, vocabulary.fingerprint, reading)
         known = _memory.get(key)
         if known is not None:
@@ -202,7 +195,6 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "strict": strict,
         "resources": documents.copy(),
         "limits": options.limits,
-        "engine": engine,
     }
     grammar = _compile_without_collector(frozen, vocabulary, options, arguments)
     _refuse_unwritable(grammar)
@@ -278,60 +270,21 @@ def _refuse_unwritable(grammar: Grammar) -> None:
         )
 
 
-def understood(spec: Any) -> Any:
-    """Return a spec in the form that is compiled: lists of texts and patterns of `re` are other names for ours.
-
-    Raises:
-        SchemagenError: It is no spec, or one with parts that would be lost.
-    """
-    if isinstance(spec, dict):
-        return _without_envelope(spec)
-    if isinstance(spec, (type, Regex, Choice, ContextFree)):
-        return spec
-    if isinstance(spec, re.Pattern):
-        return Regex(pattern_text(spec))
-    if isinstance(spec, Json):
-        return spec.as_spec()
-    if isinstance(spec, (list, tuple)):
-        if not all(isinstance(text, str) for text in spec):
-            raise list_of_others(spec)
-        return Choice(spec)
-    return type_of_adapter(spec)
-
-
-def _without_envelope(spec: dict[str, Any]) -> Any:
-    """Return the schema in a ``response_format`` of OpenAI, whose type is none of JSON Schema; any other dict as it is."""
-    if spec.get("type") != "json_schema":
-        return spec
-    inner = spec.get("json_schema", spec)
-    return inner["schema"] if isinstance(inner, Mapping) and isinstance(inner.get("schema"), dict | bool) else spec
-
-
 def recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> Grammar:
     return compile(spec, vocabulary, **arguments)
 
 
-_ORDERS = ("schema", "any")
+def _warn_of_engine(engine: Any) -> None:
+    warnings.warn(
+        f"engine={engine!r:.80} is deprecated and has no effect: every grammar runs in the compiled core. The engine in pure "
+        "Python is schemagen.reference.compile(spec, vocabulary)",
+        DeprecationWarning,
+        stacklevel=frames_inside(),
+    )
 
 
-_ENGINES = ("auto", "native", "reference")
-
-
-def check_layout(property_order: Any, whitespace: Any) -> None:
-    """Refuse a mistyped layout: taken for its default it would change the language without a word.
-
-    Raises:
-        OptionError: One is not known.
-    """
-    if property_order not in _ORDERS:
-        raise mistyped("property_order", property_order, _ORDERS)
-    _check_whitespace(whitespace)
-
-
-def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
+def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
     """Refuse values that `compile` does not take."""
-    if engine not in _ENGINES:
-        raise mistyped("engine", engine, _ENGINES)
     check_flag("strict", strict)
     if cache is not None and cache != "memory":
         raise _no_cache(cache)
@@ -374,79 +327,22 @@ def _no_vocabulary(given: Any) -> VocabularyError:
     return VocabularyError(f"compile() got {kind_of(given)} instead of a Vocabulary", fix=fix)
 
 
-def _check_whitespace(whitespace: Any) -> None:
-    if isinstance(whitespace, Layout) or whitespace in POLICIES:
-        return
-    choices = ", ".join(map(repr, POLICIES))
-    raise OptionError(f"whitespace={whitespace!r:.80}", fix=f"choose one of {choices}, or give a schemagen.Layout")
-
-
-class FrozenSpec(NamedTuple):
-    """Something given, and what of it the caller cannot change any more.
-
-    Attributes:
-        value: The thing itself, to be read while the call lasts.
-        key: The key under which it is cached; None if it is not.
-        marshalled: What `marshal` makes of it, if it is a dict.
-    """
-
-    value: Any
-    key: Any
-    marshalled: bytes | None = None
-
-    def copy(self) -> Any:
-        """Return the thing, or a copy of it if the caller can change it."""
-        return self.value if self.marshalled is None else marshal.loads(self.marshalled)  # noqa: S302 - see _freeze
-
-
-_NOTHING = FrozenSpec(None, (None,))
-
-
-def _freeze(spec: Any) -> FrozenSpec:
-    """Return what is given with a copy that the caller cannot change any more.
-
-    `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples. The
-    copy stays what `marshal` made of it until somebody asks: few schemas are read again once they are compiled.
-    """
-    if isinstance(spec, dict):
-        if not HAS_LOCK:
-            spec = snapshot(spec)
-        check_size(spec)
-        try:
-            text = marshal.dumps(spec, 2)
-            return FrozenSpec(spec, ("schema", text), text)
-        except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
-            check_values(spec)
-            return FrozenSpec(spec, None)
-    if isinstance(spec, bool | Regex | Choice | ContextFree) or spec is None:
-        key: Any = (type(spec), spec, _arguments_of(getattr(spec, "type", None)))
-    else:
-        key = ("type", spec, _arguments_of(spec))
-    try:
-        hash(key)
-    except TypeError:
-        return FrozenSpec(spec, None)
-    return FrozenSpec(spec, key)
-
-
-def _arguments_of(tp: Any) -> tuple[Any, ...] | None:
-    """Return the arguments of a type, and theirs, in order: ``A | B`` equals ``B | A``, but pydantic tries them in turn."""
-    given = getattr(tp, "__args__", None)
-    return tuple((each, _arguments_of(each)) for each in given) if isinstance(given, tuple) else None
-
-
 def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any]) -> Grammar:
-    spec, chosen = frozen.value, choose_engine(arguments["engine"])
+    # An import statement takes longer, though it does nothing. A module that another thread is importing is there already,
+    # without the names that it defines last.
+    if not hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
+        require_core()
+    spec = frozen.value
     if isinstance(spec, Regex | Choice):
         try:
-            made = pattern_engine(spec, vocabulary, options, chosen)
+            made = pattern_engine(spec, vocabulary, options)
         except UnsatisfiableSchemaError as error:
             raise unwritable(spec) or error from error
-        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
+        return Grammar(frozen, vocabulary, arguments, compiler=recompile, implementation=made)
 
     if isinstance(spec, ContextFree):
-        made, over = context_free_engine(spec, vocabulary, options, chosen)
-        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made, over=over)
+        made, over = context_free_engine(spec, vocabulary, options)
+        return Grammar(frozen, vocabulary, arguments, compiler=recompile, implementation=made, over=over)
 
     target = target_of(spec)
     if target is None and isinstance(spec, dict):
@@ -454,71 +350,13 @@ def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, argum
     if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
         spec = snapshot(spec)
     source = read_source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
-    made, is_exact = json_engine(source, styled(options, target), vocabulary, chosen)
+    made, is_exact = json_engine(source, styled(options, target), vocabulary)
     return Grammar(
         frozen,
         vocabulary,
         arguments,
-        engine=chosen,
+        compiler=recompile,
         implementation=made,
         target=target,
         is_exact=is_exact or target is not None,  # a type checks its values itself
     )
-
-
-def to_regex(
-    spec: Any,
-    *,
-    whitespace: WhitespacePolicy = "flexible",
-    resources: Mapping[str, Any] | None = None,
-    depth: int | None = None,
-) -> str:
-    """Return a pattern for Python's `re.fullmatch` with the same language as the constraint, keys in schema order.
-
-    Args:
-        spec: As for `compile`.
-        whitespace: As for `compile`.
-        resources: As for `compile`.
-        depth: How often a recursive schema may contain itself; without it recursion is an error.
-
-    Raises:
-        UnsupportedSchemaError: The schema is recursive and no depth was given.
-        UnsupportedGrammarError: The grammar is recursive.
-        LimitError: The pattern would be nested too deep.
-    """
-    from schemagen.regex.printing import to_python_re
-
-    try:
-        return to_python_re(language_of(spec, whitespace=whitespace, resources=resources, depth=depth))
-    except RecursionError as error:
-        raise LimitError(
-            "the pattern is nested deeper than Python's recursion limit",
-            why="a bound of hundreds of digits is spelled out digit by digit",
-            fix="lower the bounds, or raise sys.setrecursionlimit; compile() needs no such pattern",
-        ) from error
-
-
-def language_of(
-    spec: Any,
-    *,
-    whitespace: WhitespacePolicy = "flexible",
-    resources: Mapping[str, Any] | None = None,
-    depth: int | None = None,
-) -> ast.Regex:
-    """Return the texts of a constraint as one regular expression; see `to_regex`."""
-    spec = understood(spec)
-    if isinstance(spec, Regex | Choice | ContextFree):
-        return pattern_of(spec)
-    from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.to_regex import json_text, page_of
-
-    target = target_of(spec)
-    normaliser = Normaliser(
-        _freeze(spec).value if target is None else target.schema,
-        resources=resources,
-        dialect="json-schema" if target is None else "python",
-    )
-    _check_whitespace(whitespace)
-    options = styled(Options(whitespace=whitespace), target)
-    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    return json_text(normaliser, page, depth=depth)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from schemagen.arguments import kind_of
-from schemagen.errors import OptionError, OptionTypeError, UnsupportedGrammarError
+from schemagen.errors import OptionError, OptionTypeError
 
 if TYPE_CHECKING:
     from schemagen.context_free.ebnf import EbnfDialect
     from schemagen.context_free.syntax import ContextFreeGrammar
-    from schemagen.regex import ast
 
 _DIALECTS = ("xgrammar", "w3c")
 
@@ -59,27 +58,12 @@ class ContextFree(ABC, Generic[T_co]):
         """Return what `value_of` checks and the rules do not say: JSON pointers, with words."""
         return ()
 
-    def regex(self) -> ast.Regex:
-        """Return the language of a grammar whose rules can be written out as one expression.
+    def check_regular(self) -> None:
+        """Refuse to be written as one regular expression, whatever the rules are.
 
         Raises:
-            UnsupportedGrammarError: It is recursive, too large for that, or names tokens.
+            UnsupportedGrammarError: Its texts depend on more than its rules.
         """
-        from schemagen.context_free.simplify import simplified
-        from schemagen.context_free.syntax import EMPTY_TEXT, Text, refuse_tokens
-        from schemagen.grammar.embedded import without_guests
-        from schemagen.regex.ast import EPSILON
-
-        grammar = simplified(without_guests(self.rules()))
-        refuse_tokens(grammar, "a regular expression")
-        body = grammar.rules[grammar.start]
-        if isinstance(body, Text) or body == EMPTY_TEXT:
-            return body.regex if isinstance(body, Text) else EPSILON
-        raise UnsupportedGrammarError(
-            "the grammar is no regular expression",
-            why="its rules call themselves, or are too large to be written out",
-            fix="compile the grammar itself, and draw 'mask'",
-        )
 
 
 @dataclass(frozen=True)

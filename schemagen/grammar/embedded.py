@@ -1,28 +1,14 @@
-"""Specs inside of grammars: what a terminal of a grammar is bound to, as an expression of the grammar.
-
-Patterns and choices become a part of the grammar. JSON and other grammars have an automaton of their own (`Guest`): what is
-compiled apart is read in the same way inside of a grammar.
-"""
+"""Immutable forms of the specs inside of grammars: a JSON Schema with the layout of its texts."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import Guest, Text, guests_in, substituted
-from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedGrammarError, UnsupportedSchemaError
-from schemagen.grammar.specs import Choice, Regex
-from schemagen.regex import ast
-
-#: Texts without whitespace at their two ends.
-_SPACE = ast.char_set(" \t\n\r")
-_NOT_SPACED = ast.conjunction(
-    ast.complement(ast.concat(_SPACE, ast.ANY_STRING)), ast.complement(ast.concat(ast.ANY_STRING, _SPACE))
-)
+from schemagen.errors import InvalidSchemaError
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import Options, PropertyOrder, WhitespacePolicy
 
 
@@ -78,64 +64,6 @@ def frozen_spec(spec: Any) -> Any:
         ) from error
 
 
-def expression_of(spec: Any) -> Expression:
-    """Return the texts of a spec as an expression of a grammar.
-
-    Args:
-        spec: As for `schemagen.compile`.
-    """
-    from schemagen.grammar.compiler import understood
-
-    spec = understood(given_spec(spec))
-    return Text(regex_of(spec)) if isinstance(spec, Regex | Choice) else Guest(frozen_spec(spec))
-
-
 def given_spec(spec: Any) -> Any:
     """Return a frozen spec as `schemagen.compile` takes it."""
     return json.loads(spec.text) if isinstance(spec, JsonSchema) else spec
-
-
-def described_json(spec: Any) -> str:
-    """Return what the JSON texts of a type or a JSON Schema are, as a prompt says it."""
-    from schemagen.grammar.pipeline import target_of
-
-    target = target_of(spec)
-    return f"JSON of the schema {json.dumps(spec if target is None else target.schema, ensure_ascii=False)}"
-
-
-def without_guests(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
-    """Return a grammar with regular expressions for what is embedded; JSON in its own layout, or in "flexible".
-
-    Raises:
-        UnsupportedGrammarError: Something embedded is no regular language.
-    """
-    known: dict[Expression, Expression] = {guest: Text(regex_of(guest.spec)) for guest in guests_in(grammar)}
-    if not known:
-        return grammar
-    return replace(grammar, rules={name: substituted(body, known) for name, body in grammar.rules.items()})
-
-
-def regex_of(spec: Any) -> ast.Regex:
-    """Return the texts of a frozen spec as a regular expression.
-
-    Raises:
-        UnsupportedGrammarError: It is recursive, or does not have a regular language for another reason.
-        SchemagenError: As `schemagen.compile` does.
-    """
-    from schemagen.grammar.compiler import language_of
-
-    try:
-        if isinstance(spec, JsonSchema) and spec.whitespace is not None:
-            found = language_of(given_spec(spec), whitespace=spec.whitespace)
-            return found if spec.around else ast.conjunction(found, _NOT_SPACED)
-        return language_of(given_spec(spec))
-    except (UnsupportedSchemaError, UnsupportedGrammarError) as error:
-        raise UnsupportedGrammarError(
-            f"{spec!r:.80} cannot stand for a terminal: {error.fact}",
-            why="there is no regular expression for it",
-            fix="use engine='native'; Lark.parse needs a pattern, choices, or a type without recursion",
-        ) from error
-    except RecursionError:
-        raise LimitError(
-            f"{spec!r:.80} is too large to stand for a terminal", fix="lower the bounds of numbers, lengths and counts"
-        ) from None

@@ -9,18 +9,11 @@ from typing_extensions import TypeVar
 
 from schemagen.arguments import check_text
 from schemagen.engine.options import Options
-from schemagen.errors import LimitError, OptionError, ValidationFailed
+from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.pipeline import (
-    guest_engine,
-    json_regex,
-    pattern_of,
-    read_source,
-    reference_engine,
-    report_of,
-    styled,
-    unordered,
-)
+from schemagen.grammar.languages import json_regex, pattern_of, unordered
+from schemagen.grammar.pipeline import guest_engine, report_of
+from schemagen.grammar.reading import mistyped, read_source, styled
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.notebook import html_table
@@ -28,14 +21,13 @@ from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from schemagen import _core
     from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
     from schemagen.engine.protocol import Engine, Matcher
-    from schemagen.grammar.compiler import FrozenSpec
-    from schemagen.reference.index import ReferenceEngine
+    from schemagen.grammar.memory_cache import FrozenSpec
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
     from schemagen.types.reflection import Target
@@ -54,7 +46,6 @@ class Grammar(Generic[T]):
 
     Attributes:
         vocabulary: The vocabulary it is a mask over.
-        engine: "native" or "reference".
         thought_tokens: 0: there are no thoughts before its texts.
     """
 
@@ -66,7 +57,7 @@ class Grammar(Generic[T]):
         vocabulary: Vocabulary,
         arguments: dict[str, Any],
         *,
-        engine: str,
+        compiler: Callable[[Any, Vocabulary, dict[str, Any]], Grammar[Any]],
         implementation: Engine,
         target: Target[Any] | None = None,
         is_exact: bool = True,
@@ -75,8 +66,9 @@ class Grammar(Generic[T]):
         # A schema is kept as bytes: few need it again, and for the garbage collector it would be hundreds of objects.
         self._frozen = frozen if frozen.marshalled is None else frozen._replace(value=None)
         self.vocabulary = vocabulary
-        self.engine = engine
         self._arguments = arguments
+        #: `recompile`, which makes grammars of other specs with arguments like these.
+        self._compile = compiler
         self._implementation = implementation
         self._target = target
         self._is_exact = is_exact
@@ -120,7 +112,7 @@ class Grammar(Generic[T]):
             return report_of_rules(self.spec, self._implementation)
         if isinstance(self.spec, Regex | Choice):
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
-        return report_of(self.schema, self._arguments, self._target, self.engine)
+        return report_of(self.schema, self._arguments, self._target)
 
     @property
     def min_new_tokens(self) -> int | None:
@@ -152,28 +144,18 @@ class Grammar(Generic[T]):
         return isinstance(self.spec, ContextFree) and self.spec.forces_text
 
     @property
-    def is_native(self) -> bool:
-        """Whether it runs in the compiled core."""
-        return self.engine == "native"
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether its matchers can tell the next bytes in advance: those of the compiled core can."""
-        return bool(getattr(self._implementation, "reads_ahead", self.is_native))
-
-    @property
     def counts_tokens(self) -> bool:
         """Whether it is a grammar that counts tokens of text: what is read of it is tokens, and no bytes."""
         return bool(getattr(self._implementation, "counts_tokens", False))
 
     @property
     def token_table(self) -> _core.TokenTable | None:
-        """This grammar as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        """This grammar as a table over tokens, for `schemagen.device`; None if it counts tokens."""
         return self._token_table
 
     @cached_property
     def _token_table(self) -> _core.TokenTable | None:
-        if self.engine != "native" or self.counts_tokens:
+        if self.counts_tokens:
             return None
         from schemagen import _core
 
@@ -201,11 +183,11 @@ class Grammar(Generic[T]):
 
         Raises:
             UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
-            LimitError: The automaton is too large to be built whole, which the reference engine does.
+            LimitError: The automaton is too large to be built whole.
             MatcherError: No text begins with ``after``.
             OptionError: ``what`` is none of these, "pushdown" of what has no objects and arrays, or "rules" of no grammar text.
 
-        Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
+        Cost: of "automaton" and "index", building the whole automaton, seconds at worst; an index O(V) for each state.
         """
         is_pattern = isinstance(self.spec, Regex | Choice | ContextFree)
         is_text = isinstance(self.spec, ContextFree)
@@ -227,14 +209,18 @@ class Grammar(Generic[T]):
             from schemagen.draw.rules import draw_rules
 
             return draw_rules(self.spec.rules(), max_rules=max_states)
-        engine = self._as_reference()
+        if self.schema is not None and self._arguments["property_order"] == "any":
+            raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
+        from schemagen.draw.byte_automaton import byte_automaton
+
+        machine = byte_automaton(self.regex(), self._arguments["limits"])
         if kind == "automaton":
             from schemagen.draw.automaton import draw_automaton
 
-            return draw_automaton(engine.fsm, max_states=max_states)
+            return draw_automaton(machine, max_states=max_states)
         from schemagen.draw.index import draw_index
 
-        return draw_index(engine, max_states=max_states, max_tokens=max_tokens)
+        return draw_index(machine, self.vocabulary, max_states=max_states, max_tokens=max_tokens)
 
     def validate(self, text: str) -> T:
         """Return the value that a complete text denotes: an instance of the type, parsed JSON, or the text itself.
@@ -275,7 +261,8 @@ class Grammar(Generic[T]):
         from schemagen.grammar.spans import spans_in
 
         check_text("spans", text)
-        return spans_in(self.spec, text, self._arguments)
+        arguments = {name: self._arguments[name] for name in ("whitespace", "property_order", "limits")}
+        return spans_in(self.spec, text, lambda spec, over: self._compile(spec, over, arguments))
 
     @staticmethod
     def concat(*parts: Any) -> Grammar:
@@ -288,22 +275,22 @@ class Grammar(Generic[T]):
             OptionError: There is no compiled grammar among them, or two do not go together.
             SchemagenError: As `schemagen.compile` does.
         """
-        from schemagen.grammar import combinators
+        from schemagen.grammar.combinators import concat
 
-        return combinators.compiled(parts, combinators.concat)
+        return _combined(parts, concat)
 
     @staticmethod
     def union(*parts: Any) -> Grammar:
         """Return the grammar of texts that are a text of any of the parts; arguments and errors as for `concat`."""
-        from schemagen.grammar import combinators
+        from schemagen.grammar.combinators import union
 
-        return combinators.compiled(parts, combinators.union)
+        return _combined(parts, union)
 
     def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
         """Return the grammar of ``low`` to ``high`` of these texts (None: no bound), one directly after the other."""
-        from schemagen.grammar import combinators
+        from schemagen.grammar.combinators import repeat
 
-        return combinators.compiled((self,), lambda part: combinators.repeat(part, low, high))
+        return _combined((self,), lambda part: repeat(part, low, high))
 
     def star(self) -> Grammar:
         """Return the grammar of any number of these texts, one directly after the other."""
@@ -357,9 +344,8 @@ class Grammar(Generic[T]):
         Raises:
             LimitError: A limit stopped the work.
         """
-        from schemagen.grammar.compiler import compile as compile_spec
-
-        return compile_spec(self.spec, self.vocabulary, cache=None, **self._arguments)._implementation  # noqa: SLF001 - of its own class
+        again = {**self._arguments, "cache": None}
+        return self._compile(self.spec, self.vocabulary, again)._implementation  # noqa: SLF001 - of its own class
 
     def engine_inside(self, spec: Any, vocabulary: Vocabulary) -> Engine:
         """Return the engine of something that its rules embed, compiled with the options of this grammar.
@@ -395,32 +381,13 @@ class Grammar(Generic[T]):
 
         return draw_pushdown(self._read_again()[0], max_states=max_states)
 
-    def _as_reference(self) -> ReferenceEngine:
-        """Return the engine whose automaton is built whole."""
-        from schemagen.reference.index import ReferenceEngine
-
-        if isinstance(self._implementation, ReferenceEngine):
-            return self._implementation
-        if self.schema is not None and self._arguments["property_order"] == "any":
-            raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
-        try:
-            return cast("ReferenceEngine", reference_engine(self.regex(), self.vocabulary, self._arguments["limits"]))
-        except LimitError as error:
-            raise LimitError(
-                error.fact,
-                why="a finite automaton is built whole before it is drawn",
-                fix="lower the bounds of repetitions and lengths, or draw 'mask', of a schema 'pushdown', instead",
-            ) from error
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the spec and the options: the grammar is compiled again where it is unpickled."""
-        from schemagen.grammar.compiler import recompile
-
-        return (recompile, (self.spec, self.vocabulary, self._arguments))
+        return (self._compile, (self.spec, self.vocabulary, self._arguments))
 
     def __repr__(self) -> str:
-        """Show the spec and the engine."""
-        return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
+        """Show the spec and the size of the vocabulary."""
+        return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size})"
 
     def _repr_html_(self) -> str:
         """Show the spec, the size of the vocabulary and the counts of the report as a table in a notebook."""
@@ -451,6 +418,26 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
 _PICTURES = ("automaton", "pushdown", "rules", "index", "mask")
 
 
-def mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> OptionError:
-    """Return the error for an argument that is none of some words."""
-    return OptionError(f"{name}={value!r:.80}", fix=f"choose one of {', '.join(map(repr, choices))}")
+def _combined(parts: tuple[Any, ...], combination: Callable[..., Any]) -> Grammar:
+    """Return a combination of specs and compiled grammars, compiled as these were.
+
+    Args:
+        parts: One compiled grammar at least, all of them over the same vocabulary.
+        combination: Makes the spec of the parts, which are specs only.
+
+    Raises:
+        OptionError: There is no compiled grammar, or two were compiled in different ways.
+        SchemagenError: As `schemagen.compile` does.
+    """
+    grammars = [part for part in parts if isinstance(part, Grammar)]
+    if not grammars:
+        raise OptionError(
+            "no part is a compiled grammar",
+            why="nothing says over which vocabulary to compile",
+            fix="use schemagen.concat, schemagen.union or schemagen.repeat, which make a spec",
+        )
+    first = grammars[0]
+    for other in grammars[1:]:
+        first.check_combines(other)
+    spec = combination(*(part.spec if isinstance(part, Grammar) else part for part in parts))
+    return first._compile(spec, first.vocabulary, first.arguments_inside())  # noqa: SLF001 - of its own class

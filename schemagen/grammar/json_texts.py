@@ -25,6 +25,7 @@ from schemagen.context_free.syntax import (
     separated,
     sequence,
 )
+from schemagen.engine.options import Options
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.refusals import parsed
 from schemagen.regex import ast
@@ -88,9 +89,7 @@ class JsonText(ContextFree[Any]):
 
     def rules(self) -> ContextFreeGrammar:
         """Return one expression, or rules that call one another; see `ContextFree.rules`."""
-        from schemagen.grammar.compiler import language_of
-
-        scalar, key = language_of(_SCALARS), language_of({"type": "string"})
+        scalar, key = _texts_of(_SCALARS), _texts_of({"type": "string"})
         if self.max_depth is None:
             value = Rule("value")
             body = alternatives(Text(scalar), _container("[]", value), _container("{}", value, key))
@@ -112,6 +111,16 @@ class JsonText(ContextFree[Any]):
     def shown(self) -> str:
         """Return how deep it may be."""
         return "" if self.max_depth is None else f"At most {self.max_depth} arrays and objects inside of one another."
+
+
+def _texts_of(schema: dict[str, Any]) -> ast.Regex:
+    """Return the JSON texts of scalars."""
+    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.to_regex import json_text, page_of
+
+    options = Options()
+    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
+    return json_text(Normaliser(schema), page)
 
 
 def _container(brackets: str, value: Expression, key: ast.Regex | None = None) -> Expression:

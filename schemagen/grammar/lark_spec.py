@@ -21,7 +21,8 @@ from schemagen.errors import (
     ValidationFailed,
 )
 from schemagen.grammar.context_free_specs import GrammarText
-from schemagen.grammar.embedded import expression_of, frozen_spec, regex_of
+from schemagen.grammar.embedded import frozen_spec
+from schemagen.grammar.languages import expression_of, regex_of
 from schemagen.grammar.specs import Choice
 from schemagen.schema.layouts import Layout
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from schemagen.context_free.dialect_guidance import JsonLayout
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
-    from schemagen.regex import ast
 
 LarkParser = Literal["earley", "lalr"]
 LarkLexer = Literal["dynamic", "dynamic_complete", "contextual", "basic"]
@@ -156,15 +156,14 @@ class Lark(GrammarText):
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
         return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
 
-    def regex(self) -> ast.Regex:
-        """Return the language of a grammar without lexer and recursion; see `ContextFree.regex`."""
-        if self.dialect in _MATCHES:
-            return super().regex()
-        raise UnsupportedGrammarError(
-            "a grammar of lark is no regular expression",
-            why="where a terminal ends depends on what follows it",
-            fix="use engine='native', and draw 'mask'; as a pattern, write it as GBNF",
-        )
+    def check_regular(self) -> None:
+        """Refuse a grammar of lark with a lexer; see `ContextFree.check_regular`."""
+        if self.dialect not in _MATCHES:
+            raise UnsupportedGrammarError(
+                "a grammar of lark is no regular expression",
+                why="where a terminal ends depends on what follows it",
+                fix="draw 'mask'; as a pattern, write it as GBNF",
+            )
 
     def parse(self, text: str) -> Any:
         """Return lark's tree of a text.

@@ -7,11 +7,17 @@ and for all of them now and then (`RECOUNT_EVERY`), which keeps the cost of an i
 from __future__ import annotations
 
 import ctypes
+import marshal
 import sys
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.schema_size import check_size
+from schemagen.grammar.schema_values import check_values
+from schemagen.grammar.specs import Choice, Regex
 from schemagen.threads.forking import brief_lock
+from schemagen.threads.free_threading import HAS_LOCK, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -139,3 +145,54 @@ def _shared_memory() -> tuple[int, int]:
     """Return how many generations of the shared automata there are, and their bytes; none without the compiled core."""
     measure = getattr(sys.modules.get("schemagen._core"), "shared_memory", None)
     return (0, 0) if measure is None else measure()
+
+
+class FrozenSpec(NamedTuple):
+    """Something given, and what of it the caller cannot change any more.
+
+    Attributes:
+        value: The thing itself, to be read while the call lasts.
+        key: The key under which it is cached; None if it is not.
+        marshalled: What `marshal` makes of it, if it is a dict.
+    """
+
+    value: Any
+    key: Any
+    marshalled: bytes | None = None
+
+    def copy(self) -> Any:
+        """Return the thing, or a copy of it if the caller can change it."""
+        return self.value if self.marshalled is None else marshal.loads(self.marshalled)  # noqa: S302 - see _freeze
+
+
+def freeze(spec: Any) -> FrozenSpec:
+    """Return what is given with a copy that the caller cannot change any more.
+
+    `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples. The
+    copy stays what `marshal` made of it until somebody asks: few schemas are read again once they are compiled.
+    """
+    if isinstance(spec, dict):
+        if not HAS_LOCK:
+            spec = snapshot(spec)
+        check_size(spec)
+        try:
+            text = marshal.dumps(spec, 2)
+            return FrozenSpec(spec, ("schema", text), text)
+        except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
+            check_values(spec)
+            return FrozenSpec(spec, None)
+    if isinstance(spec, bool | Regex | Choice | ContextFree) or spec is None:
+        key: Any = (type(spec), spec, _arguments_of(getattr(spec, "type", None)))
+    else:
+        key = ("type", spec, _arguments_of(spec))
+    try:
+        hash(key)
+    except TypeError:
+        return FrozenSpec(spec, None)
+    return FrozenSpec(spec, key)
+
+
+def _arguments_of(tp: Any) -> tuple[Any, ...] | None:
+    """Return the arguments of a type, and theirs, in order: ``A | B`` equals ``B | A``, but pydantic tries them in turn."""
+    given = getattr(tp, "__args__", None)
+    return tuple((each, _arguments_of(each)) for each in given) if isinstance(given, tuple) else None

@@ -1,19 +1,15 @@
 """From a spec to an engine: the ways there are, in the order in which they are tried.
 
 A schema comes to an engine by the first of these ways that is open: the core alone, where it can read the whole schema; the
-core and the front end in turns; the front end alone. Patterns, choices and grammar texts have two: the core, or the
-reference engine.
+core and the front end in turns; the front end alone.
 """
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.engine.languages import require_core
-from schemagen.engine.options import DEFAULT_STYLE, Limits, Options
+from schemagen.engine.options import Options
 from schemagen.errors import (
     InvalidSchemaError,
     PatternError,
@@ -23,7 +19,9 @@ from schemagen.errors import (
     UnsupportedSchemaError,
 )
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.specs import Choice, Regex, no_spec
+from schemagen.grammar.languages import pattern_of
+from schemagen.grammar.reading import read_source, styled, target_of
+from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.numbers.rules import MAX_EXPONENT, MAX_SHORT_DIGITS
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.clock import Deadline
@@ -35,80 +33,18 @@ if TYPE_CHECKING:
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
-    from schemagen.regex import ast
-    from schemagen.schema.normalise import Dialect, Normaliser
+    from schemagen.grammar.reading import Source
     from schemagen.types.reflection import Target
     from schemagen.vocabulary import Vocabulary
-
-
-#: Its automaton is built whole, in Python: more states would take minutes.
-MAX_REFERENCE_STATES = 20_000
 
 
 #: From so many texts on, those of a Choice are no expressions.
 MANY_CHOICES = 1_000
 
 
-EngineName = Literal["auto", "native", "reference"]
-
-
-def target_of(spec: Any) -> Target[Any] | None:
-    """Return what pydantic knows of a type; None for a JSON Schema, which needs no pydantic."""
-    if isinstance(spec, dict | bool):
-        return None
-    from schemagen.types.reflection import is_type, reflect
-
-    if not is_type(spec):
-        raise no_spec(spec)
-    return reflect(spec)
-
-
-class _Source(NamedTuple):
-    """A schema and how it is read.
-
-    Attributes:
-        schema: The JSON Schema.
-        dialect: Whose reading of patterns and formats counts.
-        strict: As for `compile`.
-        resources: As for `compile`.
-        marshalled: What `marshal` makes of the schema, if that is at hand.
-    """
-
-    schema: Any
-    dialect: Dialect
-    strict: bool
-    resources: Any
-    marshalled: bytes | None
-
-    def normaliser(self, options: Options) -> Normaliser:
-        """Return a fresh one within the limits of the options."""
-        return _front_end().Normaliser(
-            self.schema,
-            resources=self.resources,
-            strict=self.strict,
-            dialect=self.dialect,
-            max_depth=options.limits.max_depth,
-            max_alternatives=options.limits.max_alternatives,
-            check_time=Deadline(options.limits.max_seconds).check,
-            marshalled=self.marshalled,
-        )
-
-
-def read_source(
-    schema: Any, arguments: dict[str, Any], target: Target[Any] | None, marshalled: bytes | None = None
-) -> _Source:
-    """Return a schema with how it is read: as pydantic reads it where a type made it."""
-    return _Source(schema, _dialect_of(target), arguments["strict"], arguments["resources"], marshalled)
-
-
-def _dialect_of(target: Target[Any] | None) -> Dialect:
-    return "json-schema" if target is None else "python"
-
-
 class _FrontEnd(NamedTuple):
     """What reads a schema and spells it for the core."""
 
-    Normaliser: type[Normaliser]
     JsonLowering: type[JsonLowering]
     begin: Callable[..., CorePass | None]
     constraint_of: Callable[[CorePass, Vocabulary], Engine]
@@ -118,27 +54,25 @@ class _FrontEnd(NamedTuple):
 def _front_end() -> _FrontEnd:
     """Import it when it is first needed, for a pattern does without; once, for importing has its price, too."""
     from schemagen.engine.native.lowering import JsonLowering, begin, constraint_of
-    from schemagen.schema.normalise import Normaliser
 
-    return _FrontEnd(Normaliser, JsonLowering, begin, constraint_of)
+    return _FrontEnd(JsonLowering, begin, constraint_of)
 
 
-def json_engine(source: _Source, options: Options, vocabulary: Vocabulary, engine: str) -> tuple[Engine, bool]:
+def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool]:
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
     try:
-        if engine == "native" and source.resources is None:
+        if source.resources is None:
             begun = _compile_in_core(source, options, vocabulary)
             if begun is not None:
                 return begun
-        return _compile_in_python(source, options, vocabulary, engine)
+        return _compile_by_front_end(source, options, vocabulary)
     except UnsatisfiableSchemaError as error:
         from schemagen.engine.native.unsatisfiable import explained
 
-        circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
-        raise explained(error, source.schema, options, **circumstances) from None
+        raise explained(error, source.schema, options, source.dialect, source.resources) from None
 
 
-def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
     The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
@@ -150,75 +84,28 @@ def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) 
     if begun.is_whole:
         return _front_end().constraint_of(begun, vocabulary), True
     try:
-        made, is_exact = _compile_in_python(source, options, vocabulary, "native", begun=begun)
+        made, is_exact = _compile_by_front_end(source, options, vocabulary, begun)
     except (InvalidSchemaError, UnsupportedSchemaError, PatternError):
         return None
     return (made, True) if is_exact else None
 
 
-def _compile_in_python(
-    source: _Source,
-    options: Options,
-    vocabulary: Vocabulary,
-    engine: str,
-    begun: CorePass | None = None,
+def _compile_by_front_end(
+    source: Source, options: Options, vocabulary: Vocabulary, begun: CorePass | None = None
 ) -> tuple[Engine, bool]:
     normaliser = source.normaliser(options)
-    made: Engine
     try:
-        if engine == "native":
-            made = _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary)
-        else:
-            if options.property_order == "any":
-                raise unordered("no finite automaton of this engine has keys in any order", "use engine='native'")
-            made = reference_engine(json_regex(normaliser, options), vocabulary, options.limits)
-        return made, normaliser.is_exact
+        return _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary), normaliser.is_exact
     finally:
         normaliser.forget()
 
 
-def unordered(fact: str, instead: str) -> UnsupportedSchemaError:
-    """Return the error for an order of keys that an engine cannot give."""
-    return UnsupportedSchemaError(
-        fact,
-        why="it would have to remember which keys there were, in a state for each set of them",
-        fix=f"compile with property_order='schema', or {instead}",
-        code="not-regular",
-    )
-
-
-def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
-    """Return the JSON texts of a schema without recursion as one regular expression."""
-    from schemagen.schema.to_regex import json_text, page_of
-
-    return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
-
-
-def reference_engine(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engine:
-    """Return the engine in pure Python over a language."""
-    from schemagen.reference.index import ReferenceEngine
-
-    states = min(limits.max_states, MAX_REFERENCE_STATES)
-    return ReferenceEngine(regex, vocabulary, max_states=states, max_seconds=limits.max_seconds)
-
-
-_PYTHON_STYLE = replace(DEFAULT_STYLE, integer_fraction=False)
-
-
-def styled(options: Options, target: Target[Any] | None) -> Options:
-    """Python's int is written without a fraction; a JSON Schema integer may be 1.0, as is the default."""
-    return options if target is None else options._replace(number_style=_PYTHON_STYLE)
-
-
-def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, engine: str) -> Report:
+def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None) -> Report:
     """Return the report of the keywords, then what pydantic checks, then the soft caps: the schema is read for it."""
     options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
     options = styled(options, target)
     normaliser = read_source(schema, arguments, target).normaliser(options)
-    if engine == "native":
-        _front_end().JsonLowering(normaliser, options).has_values()
-    else:
-        json_regex(normaliser, options)
+    _front_end().JsonLowering(normaliser, options).has_values()
     style = options.number_style
     checked, capped = ((), ()) if target is None else (target.checked, target.capped)
     return Report(
@@ -245,58 +132,11 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
     )
 
 
-def choose_engine(engine: EngineName) -> Literal["native", "reference"]:
-    """Return the engine that is meant.
-
-    Raises:
-        SchemagenError: It is the compiled core, which is not installed.
-    """
-    if engine == "reference":
-        return "reference"
-    # An import statement takes longer, though it does nothing. A module that another thread is just importing is there
-    # already, without what it defines last.
-    if not hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
-        require_core()
-    return "native"
-
-
-def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:
-    """Return the language of a pattern, a list of choices or a grammar without recursion."""
-    if isinstance(spec, ContextFree):
-        return spec.regex()
-    from schemagen.regex import ast, parse_pattern
-
-    if isinstance(spec, Regex):
-        return parse_pattern(spec.pattern, spec.dialect, search=False, text_groups=True)
-    if not spec.options:
-        raise UnsatisfiableSchemaError(
-            "a Choice without options", why="there is nothing to choose", fix="give at least one text"
-        )
-    return ast.union(*(ast.literal(option) for option in spec.options))
-
-
-def unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
-    """Return the error of a pattern or choice that no text matches because it asks for what no text contains."""
-    from schemagen.regex.surrogates import surrogate_words
-
-    why = surrogate_words(*((spec.pattern,) if isinstance(spec, Regex) else spec.options))
-    if not why:
-        return None
-    fix = "write the character that the pair stands for, or leave it out"
-    return UnsatisfiableSchemaError("no text can match the pattern", why=why, fix=fix)
-
-
-def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
+def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options) -> Engine:
     """Return the engine of a pattern or of choices."""
-    if isinstance(spec, Regex) and spec.dialect == "python" and "_TOKEN>" in spec.pattern:
-        from schemagen.context_free.pattern_groups import rules_of_pattern
-        from schemagen.context_free.syntax import counts_tokens
-
-        rules = rules_of_pattern(spec.pattern)
-        if rules is not None and counts_tokens(rules):
-            return engine_of_rules(rules, vocabulary, options, is_native=engine == "native")
-    if engine != "native":
-        return reference_engine(pattern_of(spec), vocabulary, options.limits)
+    rules = counting_rules(spec)
+    if rules is not None:
+        return engine_of_rules(rules, vocabulary, options)
     from schemagen.engine.native.lowering import compile_choices, compile_pattern
 
     if isinstance(spec, Choice) and len(spec.options) > MANY_CHOICES:
@@ -306,18 +146,24 @@ def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: O
     return compile_pattern(pattern_of(spec), vocabulary, options)
 
 
-def context_free_engine(
-    spec: ContextFree[Any], vocabulary: Vocabulary, options: Options, engine: str
-) -> tuple[Engine, Vocabulary]:
-    """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
+def counting_rules(spec: Regex | Choice[Any]) -> ContextFreeGrammar | None:
+    """Return the rules of a pattern that counts tokens; None of any other."""
+    if not (isinstance(spec, Regex) and spec.dialect == "python" and "_TOKEN>" in spec.pattern):
+        return None
+    from schemagen.context_free.pattern_groups import rules_of_pattern
     from schemagen.context_free.syntax import counts_tokens
+
+    rules = rules_of_pattern(spec.pattern)
+    return rules if rules is not None and counts_tokens(rules) else None
+
+
+def context_free_engine(spec: ContextFree[Any], vocabulary: Vocabulary, options: Options) -> tuple[Engine, Vocabulary]:
+    """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
     from schemagen.engine.tokens import marked_for
 
     rules = spec.rules()
     over = marked_for(rules, vocabulary)
-    if engine != "native" and not counts_tokens(rules):
-        return _context_free_in_python(spec, rules, over, options.limits), over
-    return engine_of_rules(rules, over, options, is_native=engine == "native"), over
+    return engine_of_rules(rules, over, options), over
 
 
 def engine_of_rules(
@@ -325,7 +171,6 @@ def engine_of_rules(
     vocabulary: Vocabulary,
     options: Options,
     *,
-    is_native: bool,
     embed: Callable[[Any], Any] | None = None,
 ) -> Engine:
     """Return the engine of rules: one automaton, or if they count tokens, one for the text between two runs each.
@@ -334,23 +179,17 @@ def engine_of_rules(
         rules: Of a grammar.
         vocabulary: With marks for the tokens that they name.
         options: Of the compilation.
-        is_native: Whether it is the compiled core; else it is pure Python.
         embed: Compiles what is embedded, for these rules alone; None: as `guest_engine` does.
     """
     from schemagen.context_free.syntax import counts_tokens
     from schemagen.grammar.token_runs import counting_engine
 
     def compiled(given: ContextFreeGrammar) -> Engine:
-        if is_native:
-            from schemagen.engine.native.context_free import compile_context_free
+        from schemagen.engine.native.context_free import compile_context_free
 
-            return compile_context_free(
-                given, vocabulary, options, embed or (lambda inner: guest_engine(inner, vocabulary, options))
-            )
-        from schemagen.grammar.embedded import without_guests
-        from schemagen.reference.context_free import ContextFreeEngine
-
-        return ContextFreeEngine(without_guests(given), vocabulary, max_seconds=options.limits.max_seconds)
+        return compile_context_free(
+            given, vocabulary, options, embed or (lambda inner: guest_engine(inner, vocabulary, options))
+        )
 
     if not counts_tokens(rules):
         return compiled(rules)
@@ -375,32 +214,12 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
                 why="it counts tokens, and what has an automaton of its own there is read byte by byte",
                 fix="put it into a Template, schemagen.concat or schemagen.union",
             )
-        return context_free_engine(spec, vocabulary, options, "native")[0]
+        return context_free_engine(spec, vocabulary, options)[0]
     target = target_of(spec)
-    source = _Source(
-        spec if target is None else target.schema, _dialect_of(target), strict=True, resources=None, marshalled=None
-    )
+    schema = spec if target is None else target.schema
+    source = read_source(schema, {"strict": True, "resources": None}, target)
     try:
-        return json_engine(source, styled(options, target), vocabulary, "native")[0]
+        return json_engine(source, styled(options, target), vocabulary)[0]
     except SchemaError as error:
         error.at = f"{place}{error.at}"
         raise
-
-
-def _context_free_in_python(
-    spec: ContextFree[Any], rules: ContextFreeGrammar, vocabulary: Vocabulary, limits: Limits
-) -> Engine:
-    """Return the engine in pure Python of a grammar text: the index if its rules are one expression, frames if not."""
-    from schemagen.context_free.simplify import simplified
-    from schemagen.context_free.syntax import EMPTY_TEXT, Text
-    from schemagen.grammar.embedded import without_guests
-    from schemagen.reference.context_free import ContextFreeEngine
-
-    grammar = without_guests(rules)
-    states = min(limits.max_states, MAX_REFERENCE_STATES)
-    if grammar.tables is None:
-        simple = simplified(grammar)
-        body = simple.rules[simple.start]
-        if isinstance(body, Text) or body == EMPTY_TEXT:
-            return reference_engine(pattern_of(spec), vocabulary, limits)
-    return ContextFreeEngine(grammar, vocabulary, max_states=states, max_seconds=limits.max_seconds)

@@ -15,23 +15,23 @@ from schemagen.grammar.embedded import given_spec
 from schemagen.grammar.specs import Choice, Regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from schemagen.context_free.syntax import Guest
+    from schemagen.engine.protocol import Engine
     from schemagen.vocabulary import Vocabulary
 
-_ARGUMENTS = ("whitespace", "property_order", "limits", "engine")
 #: Layouts of values to read a text with, where it is not known with which one it was written.
 LAYOUTS: tuple[dict[str, Any], ...] = ({}, {"whitespace": "any", "property_order": "any"})
 
 
-def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
+def spans_in(spec: Any, text: str, compiled: Callable[[Any, Vocabulary], Engine]) -> list[Span]:
     """Return the named parts of a complete text, outer ones first.
 
     Args:
         spec: The spec that was compiled.
         text: One of its texts.
-        arguments: Of the compilation.
+        compiled: Compiles a value that is embedded, in the layout of the text.
 
     Raises:
         ValidationFailed: It is none of its texts.
@@ -40,7 +40,7 @@ def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
         LimitError: The grammar is too ambiguous there.
     """
     if isinstance(spec, ContextFree):
-        found = spans_of(spec.rules(), text, guest_ends(text, {name: arguments[name] for name in _ARGUMENTS}))
+        found = spans_of(spec.rules(), text, guest_ends(text, compiled))
         if found is not None:
             return _without_made(found)
     elif isinstance(spec, Choice):
@@ -103,17 +103,16 @@ def _bytes() -> Vocabulary:
     return Vocabulary.byte_vocabulary()
 
 
-def guest_ends(text: str, layout: Mapping[str, Any]) -> Callable[[Guest, int], list[int]]:
+def guest_ends(text: str, compiled: Callable[[Any, Vocabulary], Engine]) -> Callable[[Guest, int], list[int]]:
     """Return the function that finds where a value which is embedded may end, by where it begins.
 
     Args:
         text: The text.
-        layout: Arguments for `schemagen.compile` by which values are laid out.
+        compiled: Compiles the value, in the layout of the text.
     """
-    from schemagen.grammar.compiler import compile as compile_spec
 
     def ends(guest: Guest, start: int) -> list[int]:
-        matcher = compile_spec(given_spec(guest.spec), _bytes(), **layout).matcher()
+        matcher = compiled(given_spec(guest.spec), _bytes()).matcher()
         found = [start] if matcher.is_accepting() else []
         for at in range(start, len(text)):
             if not matcher.accept_bytes(text[at].encode()):

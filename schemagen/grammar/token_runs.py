@@ -32,7 +32,7 @@ from schemagen.context_free.syntax import (
 from schemagen.engine.counting import CountingEngine, Node, TokenCount
 from schemagen.engine.tokens import any_ids_of, ids_of, unsupported
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
-from schemagen.masks.bitmask import BITS, words_of
+from schemagen.masks.rows import BITS, words_of
 from schemagen.regex.wildcards import LINE_ENDS
 from schemagen.vocabulary.marks import is_marked
 

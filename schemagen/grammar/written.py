@@ -17,7 +17,7 @@ from schemagen.engine.options import DEFAULT_STYLE, Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import JsonSchema, frozen_spec
-from schemagen.grammar.pipeline import styled, target_of
+from schemagen.grammar.reading import styled, target_of
 from schemagen.grammar.refusals import refused_by_type
 from schemagen.grammar.specs import Choice, Regex
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.engine.counting import CountingEngine
-from schemagen.engine.languages import compile_language
+from schemagen.engine.native.lowering import compile_language
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
 from schemagen.grammar.grammar import Grammar
@@ -81,23 +81,13 @@ class GrammarGraph:
         return GraphReader(self.parts, self._engines, self.starts, self.vocabulary)
 
     @property
-    def is_native(self) -> bool:
-        """Whether it runs in the compiled core."""
-        return all(part.language.is_native for part in self.parts if isinstance(part.language, Grammar))
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether its matchers know the forced text ahead, as those of the compiled core do."""
-        return bool(getattr(self._engine, "reads_ahead", self.is_native))
-
-    @property
     def token_table(self) -> _core.TokenTable | None:
-        """The graph as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        """The graph as a table over tokens, for `schemagen.device`; None if it counts tokens."""
         return self._token_table
 
     @cached_property
     def _token_table(self) -> _core.TokenTable | None:
-        if not self.is_native or isinstance(self._engine, CountingEngine):
+        if isinstance(self._engine, CountingEngine):
             return None
         from schemagen import _core
 
@@ -122,9 +112,7 @@ class GrammarGraph:
         """The graph as one automaton."""
         rules = rules_of(self.parts, self.starts)
         over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
-        return engine_of_rules(
-            rules, over, options, is_native=self.is_native, embed=lambda inner: _embedded(inner, over)
-        )
+        return engine_of_rules(rules, over, options, embed=lambda inner: _embedded(inner, over))
 
     @cached_property
     def _engines(self) -> list[Engine | None]:

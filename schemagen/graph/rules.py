@@ -30,7 +30,6 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.grammar.assembly import Assembly, has_no_lexer
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import without_guests
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.specs import Regex
 
@@ -88,8 +87,6 @@ def _text(part: Part, assembly: Assembly) -> Expression:
     rules = _rules_of(language)
     if rules is not None and has_no_lexer(rules):
         return assembly.taken_over(rules)
-    if not language.is_native:
-        return Text(language.regex())
     if isinstance(language.spec, Regex):
         return assembly.expression(language.spec)
     if rules is not None:
@@ -104,8 +101,6 @@ def _rules_of(grammar: Grammar) -> ContextFreeGrammar | None:
     if not isinstance(grammar.spec, ContextFree):
         return None
     rules = grammar.spec.rules()
-    if not grammar.is_native:
-        return without_guests(rules)
     inside: dict[Expression, Expression] = {
         guest: Guest(Inside(guest.spec, grammar), guest.name) for guest in guests_in(rules)
     }

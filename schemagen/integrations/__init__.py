@@ -1,1 +1,1 @@
-"""Engines of others that take a function which changes logits; each module needs the package that it is named after."""
+"""Foreign engines that accept a function on logits; each module needs the package that it is named after."""

@@ -1,8 +1,8 @@
 """mlx-lm: a logits processor for ``mlx_lm.generate`` and its streams, on Apple silicon, or on a CPU.
 
-mlx-lm calls a processor before each token with all tokens so far, which begin with (the end of) the prompt, and the logits, of
-shape [1, V]. So the first call says where the answer begins; what came since is read by the matcher, and its mask, one bit for
-each token, goes to the device. mlx is imported where it is used.
+mlx-lm calls a processor before each token with all tokens so far, which begin with (the end of) the prompt, and the
+logits, of shape [1, V]. So the first call shows where the answer begins; the matcher reads the later tokens, and its
+mask, one bit per token, goes to the device. mlx is imported where it is used.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def vocabulary_of(tokenizer: Any, model: Any = None) -> Vocabulary:
     """Return the vocabulary of a model that ``mlx_lm.load`` has loaded, with all its EOS ids.
 
     Args:
-        tokenizer: What ``mlx_lm.load`` returns second.
-        model: What it returns first; its logits may be wider than the tokenizer. None: as wide as the tokenizer.
+        tokenizer: The second result of ``mlx_lm.load``.
+        model: The first result; its logits may be wider than the tokenizer. None if they are not.
 
     Raises:
         VocabularyError: As `Vocabulary.from_tokenizer`.
@@ -44,11 +44,11 @@ class LogitsProcessor:
     """Masks the logits of one text; ``mlx_lm.generate(..., logits_processors=[LogitsProcessor(grammar)])``.
 
     Args:
-        grammar: What the text must be; of the vocabulary that `vocabulary_of` returns.
-        max_new_tokens: The budget of the call, within which the text will be complete; None: any number.
+        grammar: The grammar of the text, over the vocabulary that `vocabulary_of` returns.
+        max_new_tokens: The budget of the call, within which the text will be complete; None if unlimited.
 
     Raises:
-        OptionError: The budget is no whole number above 0.
+        OptionError: The budget is not a whole number above 0.
     """
 
     def __init__(self, grammar: Constraint, *, max_new_tokens: int | None = None) -> None:
@@ -67,7 +67,7 @@ class LogitsProcessor:
             logits: ``mx.array`` float [1, V] or [V].
 
         Raises:
-            MatcherError: The text holds a token that the grammar forbids, or this is another text.
+            MatcherError: The text holds a token that the grammar forbids, or it is another text.
             BitmaskShapeError: V is smaller than the vocabulary.
         """
         import mlx.core as mx  # pyright: ignore[reportMissingImports]
@@ -89,7 +89,7 @@ class LogitsProcessor:
         return mx.where(mx.array(allowed), logits, mx.array(-np.inf, dtype=logits.dtype))
 
     def _read(self, tokens: Any) -> None:
-        """Take the tokens that were chosen since the last call."""
+        """Read the tokens that were chosen since the last call."""
         length = tokens.shape[0]
         if self._seen is None:
             self._seen = length

@@ -1,4 +1,4 @@
-"""`LanguageModel.batch`: many prompts, and for every one its value or what went wrong with it."""
+"""`LanguageModel.batch`: many prompts, with a value or a failure for each."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the rows of a batch have in common.
+    """The settings that the rows of a batch share.
 
     Attributes:
-        settings: Whom to ask, and the options; each row has a seed of its own.
-        form: How the answers are laid out, and what the prompts say of it.
-        batch_size: Rows that the model works on at a time; None: as many as fit.
+        settings: The model and the options; each row has its own seed.
+        form: The layout of the answers, and their description in the prompts.
+        batch_size: Rows that the model works on at a time; None for as many as fit.
 
     Raises:
-        OptionError: The size is no whole number above 0.
+        OptionError: The size is not a whole number above 0.
     """
 
     settings: Settings
@@ -40,7 +40,7 @@ class Batch:
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a size that is none."""
+        """Refuse an invalid size."""
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
 
@@ -50,9 +50,9 @@ class _Row:
     """A row of a batch.
 
     Attributes:
-        index: Which one, from 0.
-        prompt: As it was given.
-        seed: For sampling.
+        index: The index of the row, from 0.
+        prompt: The prompt as it was given.
+        seed: The seed of sampling.
     """
 
     index: int
@@ -69,15 +69,15 @@ def generate_batch(
     progress: bool | None = None,
     first: int = 0,
 ) -> list[Generation[Any] | Failure]:
-    """Return what came of every row, in the order of the prompts.
+    """Return the generation or failure of every row, in the order of the prompts.
 
     Args:
-        batch: Whom to ask, and how.
+        batch: The settings of the batch.
         prompts: As for `LanguageModel.batch`.
         spec: As for `LanguageModel.batch`.
         seed: As for `LanguageModel.batch`.
         progress: As for `LanguageModel.batch`.
-        first: What failures call the first row.
+        first: The number of the first row in failures.
 
     Raises:
         SchemagenError: As `LanguageModel.batch`.
@@ -97,7 +97,7 @@ def _prompts(prompts: Iterable[Any]) -> list[Any]:
     """Return the prompts of a batch.
 
     Raises:
-        OptionError: It is a single prompt, or a mapping, whose keys would be taken for prompts.
+        OptionError: It is a single prompt, or a mapping, whose keys would be treated as prompts.
     """
     found = list(check_prompts(prompts))
     if any(hasattr(prompt, "keys") for prompt in found):
@@ -110,10 +110,11 @@ def _prompts(prompts: Iterable[Any]) -> list[Any]:
 
 
 def check_prompts(prompts: Any) -> Iterable[Any]:
-    """Return what may be many prompts.
+    """Return the prompts unless they are a single prompt.
 
     Raises:
-        OptionError: It is a single prompt, or a mapping, whose keys would be taken for prompts, or cannot be iterated over.
+        OptionError: They are a single prompt, or a mapping, whose keys would be treated as prompts, or cannot be
+            iterated over.
     """
     if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Iterable):
         raise OptionError(
@@ -125,16 +126,16 @@ def check_prompts(prompts: Any) -> Iterable[Any]:
 
 
 def _grammars(batch: Batch, spec: Any, rows: int) -> list[Grammar | Exception]:
-    """Return the grammar of every row, or why there is none.
+    """Return the grammar of every row, or the error of its spec.
 
     Args:
-        batch: Whose vocabulary it is, and how the answers are laid out.
+        batch: The settings of the batch.
         spec: One for all rows, or a list with one for each.
-        rows: How many there are.
+        rows: The number of rows.
 
     Raises:
-        SchemagenError: The one for all rows cannot be compiled.
-        OptionError: The list has another length, or is one of texts, which in a batch is no choice.
+        SchemagenError: The single spec cannot be compiled.
+        OptionError: The list has another length, or it is one of texts, which is not a choice in a batch.
     """
     form, lm = batch.form, batch.settings.lm
     if not isinstance(spec, (list, tuple)):
@@ -162,7 +163,7 @@ def _seeds(seed: int | Sequence[int] | None, rows: int) -> list[int | None]:
     """Return the seed of every row: a list as it is, a number counted up.
 
     Raises:
-        OptionError: The list has another length, or it is no list of numbers.
+        OptionError: The list has another length, or it is not a list of numbers.
     """
     if seed is None:
         return [None] * rows
@@ -187,7 +188,7 @@ def _uneven(what: str, given: int, rows: int) -> OptionError:
 def _outcomes(
     batch: Batch, rows: Sequence[_Row], grammars: Sequence[Grammar | Exception]
 ) -> Iterator[tuple[_Row, Generation[Any] | Failure]]:
-    """Yield the rows with what came of them, as they are done."""
+    """Yield the rows with their generations or failures, as they are done."""
     asked: list[tuple[_Row, AnswerRequest]] = []
     for row, grammar in zip(rows, grammars, strict=True):
         first = _first_request(batch, row, grammar)
@@ -207,7 +208,7 @@ def _outcomes(
 
 
 def _first_request(batch: Batch, row: _Row, grammar: Grammar | Exception) -> AnswerRequest | Failure:
-    """Return what a row is asked first; its failure if its type has no grammar, or its prompt is none."""
+    """Return the first request of a row; its failure if its type has no grammar, or its prompt is invalid."""
     if isinstance(grammar, Exception):
         return _failure(row, grammar)
     try:
@@ -219,7 +220,7 @@ def _first_request(batch: Batch, row: _Row, grammar: Grammar | Exception) -> Ans
 def _decoded(
     batch: Batch, asked: Sequence[tuple[_Row, AnswerRequest]]
 ) -> Iterator[tuple[_Row, AnswerRequest, Decoded | Exception]]:
-    """Ask the model once per row; yield the rows with what it wrote, or what was raised, as they come."""
+    """Call the model once per row; yield the rows with their texts or errors, as they come."""
     from schemagen.decode.batch import Row, decode_batch
 
     ready: list[tuple[_Row, AnswerRequest, Prepared]] = []
@@ -240,17 +241,17 @@ def _decoded(
 
 
 def _prepared(request: AnswerRequest) -> Prepared | Exception:
-    """Return a prompt in tokens, or what the template or the tokenizer raised."""
+    """Return a prompt in tokens, or the error of the template or the tokenizer."""
     try:
         return request.prepare()
-    except Exception as error:  # noqa: BLE001 - templates raise what they like
+    except Exception as error:  # noqa: BLE001 - templates may raise anything
         return error
 
 
 def _completed(
     row: _Row, request: AnswerRequest, decoded: Decoded | Exception
 ) -> Generation[Any] | Failure | AnswerRequest:
-    """Return the value of an answer, the failure of its row, or what the row is asked next."""
+    """Return the generation of an answer, the failure of its row, or the next request of the row."""
     if isinstance(decoded, Exception):
         return _failure(row, decoded)
     output = request.split(decoded)
@@ -263,8 +264,8 @@ def _completed(
 
 
 def _failure(row: _Row, error: Exception) -> Failure:
-    """Return the failure of a row; what is none of our errors becomes one, with the other as its cause."""
-    if isinstance(error, LogitsError):  # it was found in a chunk, of which this row was another one
+    """Return the failure of a row; a foreign error is wrapped in one of ours, as its cause."""
+    if isinstance(error, LogitsError):  # its row number is that of a chunk
         error = LogitsError(
             error.fact, row=row.index, step=error.step, text=error.text, why=error.why, fix=error.fix, code=error.code
         ).with_traceback(error.__traceback__)
@@ -282,12 +283,12 @@ def _failure(row: _Row, error: Exception) -> Failure:
 
 
 def _raised_by_validator(error: Exception, row: _Row, text: str) -> GenerationError:
-    """Return the error of a row whose validator raised what is no refusal."""
+    """Return the error of a row whose validator raised an error that is not a refusal."""
     wrapped = GenerationError(
         f"{type(error).__name__}: {error}",
         text=text,
         at=f"row {row.index}",
-        why="a validator of the type raised it; pydantic takes a ValueError or AssertionError for a refusal, and nothing else",
+        why="a validator of the type raised it; pydantic treats only ValueError and AssertionError as refusals",
         fix="let the validator raise ValueError for values that it refuses",
         code="validator-raised",
     )
@@ -296,10 +297,10 @@ def _raised_by_validator(error: Exception, row: _Row, text: str) -> GenerationEr
 
 
 def raise_misuse(found: Iterable[Generation[Any] | Failure]) -> None:
-    """Raise what every row failed with, if it is what wrong options are answered with.
+    """Raise the error that every row failed with, if it points to wrong options.
 
     Raises:
-        OptionError: Every row failed with one.
+        OptionError: Every row failed with an OptionError.
         ValueError: The prompt or the model raised a ValueError or TypeError in every row.
         TypeError: Likewise.
     """

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
-#: For mypy, a list of several types solves it to nothing; it is then Any.
+#: mypy infers an empty type for a list of several types; it is then Any.
 T = TypeVar("T", default=Any)
 
 
 class BatchAnswers(ModelAccess):
-    """What a `LanguageModel` does with many prompts: `batch` returns values, `run_batch` values with their circumstances."""
+    """The methods of a `LanguageModel` for many prompts: `batch` returns values, `run_batch` their generations."""
 
     @overload
     def batch(
@@ -58,7 +58,8 @@ class BatchAnswers(ModelAccess):
 
         Args:
             prompts: Texts or chats.
-            spec: What the values are: one for all rows, or a list with one for each. A list is never a choice of texts here.
+            spec: The spec of the values: one for all rows, or a list with one for each. A list is never a choice of
+                texts here.
             options: Those of `run_batch`.
 
         Raises:
@@ -97,7 +98,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[T | Failure]: ...
     @requires("prompts", "spec", call="await lm.abatch(prompts, Person)")
     async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
-        """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        """Like `batch`, in a thread, without blocking the event loop."""
         found: list[Any] = await in_thread(self.batch, prompts, spec, **options)
         return found
 
@@ -140,24 +141,25 @@ class BatchAnswers(ModelAccess):
         heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> list[Any]:
-        """Return what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
+        """Return the `Generation` of every prompt, or the failure of its row, in the order of the prompts.
 
-        No row harms another: a type that does not compile, a prompt without room for an answer, a budget that is too
-        small, a value that a validator refuses and whatever the model raises make a `Failure` of the row they belong to.
-        Rows of like length are generated together, padded on the left; each is what `run` gives for it alone, as far
-        as the model computes the same numbers in a batch. The masked mass of a row is not measured: it is None.
+        Rows do not affect each other: a type that does not compile, a prompt without room for an answer, a budget that
+        is too small, a value that a validator refuses and any error of the model become a `Failure` of their row.
+        Rows of similar length are generated together, padded on the left; each has the result that `run` gives for it
+        alone, as far as the model computes the same numbers in a batch. The masked mass of a row is not measured: it is
+        None.
 
         Args:
             prompts: Texts or chats.
-            spec: What the values are: one for all rows, or a list with one for each.
-            batch_size: Rows that the model works on at a time, at most. None: as many as the free memory of the device
-                holds (up to 256), of prompts of like length. When that raises (out of memory, say), the rows are
-                tried again in halves.
-            progress: Whether there is a progress bar on standard error. None: on a terminal, if it takes longer than a second.
+            spec: The spec of the values: one for all rows, or a list with one for each.
+            batch_size: Maximum number of rows that the model works on at a time. None for as many as the free memory of
+                the device holds (up to 256), for prompts of similar length. If a batch raises (out of memory, say), it
+                is retried in halves.
+            progress: Whether to show a progress bar on standard error. None to show it on a terminal, after a second.
             retries: How often a row is asked again, with the reasons, when a validator of its type refuses the value.
-            seed: Makes sampling reproducible: one number for each row, or one number that is counted up, so that row ``i``
-                has ``seed + i``. The text of a row depends on its seed alone, not on its neighbours. With beams or assisted
-                decoding, rows with seeds are generated one at a time.
+            seed: Makes sampling reproducible: one number for each row, or one number that is counted up, so that row
+                ``i`` has ``seed + i``. The text of a row depends on its seed alone, not on its neighbours. With beams
+                or assisted decoding, rows with seeds are generated one at a time.
             whitespace: As for `run`.
             property_order: As for `run`.
             as_: As for `run`.
@@ -168,9 +170,9 @@ class BatchAnswers(ModelAccess):
             generate_kwargs: As for `run`, for all rows.
 
         Raises:
-            SchemaError: The one type for all rows cannot be compiled.
-            OptionError: The prompts are a single text or chat, there are more or fewer specs or seeds than prompts, or an
-                option cannot be meant; also one with which transformers refused every row.
+            SchemaError: The single type for all rows cannot be compiled.
+            OptionError: The prompts are a single text or chat, there are more or fewer specs or seeds than prompts, or
+                an option is invalid; also one for which transformers refused every row.
 
         Example:
             ```python
@@ -209,6 +211,6 @@ class BatchAnswers(ModelAccess):
     ) -> list[Generation[T] | Failure]: ...
     @requires("prompts", "spec", call="await lm.arun_batch(prompts, Person)")
     async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
-        """Return what `run_batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        """Like `run_batch`, in a thread, without blocking the event loop."""
         found: list[Any] = await in_thread(self.run_batch, prompts, spec, **options)
         return found

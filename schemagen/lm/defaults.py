@@ -1,4 +1,4 @@
-"""Options that are given before there is a call: of a `Generator`, or of a structured class."""
+"""Options that are given in advance of a call: to a `Generator`, or to a structured class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_count, check_flag, check_seed
 from schemagen.errors import OptionError
-from schemagen.grammar.compiler import check_layout
+from schemagen.grammar.reading import check_layout
 from schemagen.options import BatchOptions, GenerateOptions, StreamOptions, names_of
 from schemagen.options.foreign import FOREIGN
 from schemagen.options.values import checked_values
@@ -18,22 +18,22 @@ from schemagen.writers.formats import check_format
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Those of batches and streams serve batches and streams; other calls refuse them.
+#: Options of batches and streams apply to batches and streams; other calls refuse them.
 _OWN = names_of(GenerateOptions) | names_of(BatchOptions) | names_of(StreamOptions)
-#: Below, names of transformers' are taken for misspelt ones of ours.
+#: Below this similarity, names of transformers' options would count as misspelt ones of ours.
 _ALIKE = 0.85
 
 
 def check_defaults(options: Mapping[str, Any], lm: Any) -> None:
-    """Refuse what every call would refuse.
+    """Refuse options that every call would refuse.
 
     Args:
         options: As for `LanguageModel.generate`, `batch` or `stream`.
-        lm: The model that will be asked; None: not known yet. What else transformers knows is not asked then, for that would
-            mean to import it.
+        lm: The model; None if it is not known yet. Then the options of transformers are not checked, because that would
+            import it.
 
     Raises:
-        OptionError: An option is not known, or its value cannot be meant.
+        OptionError: An option is unknown, or its value is invalid.
     """
     model = getattr(lm, "model", None)
     if model is None:
@@ -62,7 +62,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
         if name in _OWN or (name not in FOREIGN and not close):
             continue
         raise OptionError(
-            f"{name}= is no option here",
+            f"{name}= is not an option here",
             why="no method takes it",
             fix=FOREIGN.get(name) or f"did you mean {close[0]}=?",
         )

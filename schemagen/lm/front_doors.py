@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Prompt: TypeAlias = str | Sequence[Message]
     #: Specs whose values are of type T; other type expressions are a `TypeForm[T]`.
     TypedSpec: TypeAlias = type[T] | Choice[T] | TypeAdapter[T] | ContextFree[T] | Grammar[T]
-    #: Specs whose values are texts; in a batch a list is no choice.
+    #: Specs whose values are texts; in a batch a list is not a choice.
     PatternSpec: TypeAlias = Regex | re.Pattern[str]
     TextSpec: TypeAlias = PatternSpec | list[str] | tuple[str, ...]
-    #: Specs whose values no type checker knows.
+    #: Specs whose values type checkers cannot know.
     OtherSpec: TypeAlias = Mapping[str, Any] | bool | Json

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Generator(Generic[T]):
-    """Answers of a model as values of one type; reusable, and as safe for threads as the model.
+    """Answers of a model as values of one type; reusable, and as thread-safe as the model.
 
     Calling it, `generate` and `batch` return values, `run` and `run_batch` the `Generation` around each.
 
@@ -43,7 +43,7 @@ class Generator(Generic[T]):
         grammar: The compiled constraint.
 
     Raises:
-        OptionError: The first argument is no model, or an option cannot be meant.
+        OptionError: The first argument is not a model, or an option is invalid.
         SchemaError: The type or schema cannot be compiled.
     """
 
@@ -74,7 +74,7 @@ class Generator(Generic[T]):
             raise OptionError(
                 f"the model of a Generator is {lm!r:.80}",
                 why="it is a class" if isinstance(lm, type) else "it has no compile()",
-                fix="Generator(lm, spec) takes what schemagen.load or from_transformers returns, then the type",
+                fix="Generator(lm, spec) takes the result of schemagen.load or from_transformers, then the type",
             )
         check_defaults(options, lm)
         self.lm = lm
@@ -90,7 +90,7 @@ class Generator(Generic[T]):
         return self.run(prompt, **options).value
 
     async def agenerate(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> T:
-        """Return what `generate` returns without blocking the event loop."""
+        """Like `generate`, without blocking the event loop."""
         return (await self.arun(prompt, **options)).value
 
     def run(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Generation[T]:
@@ -99,7 +99,7 @@ class Generator(Generic[T]):
         return found
 
     async def arun(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Generation[T]:
-        """Return what `run` returns without blocking the event loop."""
+        """Like `run`, without blocking the event loop."""
         found: Generation[T] = await self.lm.arun(prompt, self.grammar, **self._with(options))
         return found
 
@@ -109,19 +109,19 @@ class Generator(Generic[T]):
         return found
 
     async def abatch(self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]) -> list[T | Failure]:
-        """Return what `batch` returns without blocking the event loop."""
+        """Like `batch`, without blocking the event loop."""
         found: list[T | Failure] = await self.lm.abatch(prompts, self.grammar, **self._with(options))
         return found
 
     def run_batch(self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]) -> list[Generation[T] | Failure]:
-        """Return what `run` returns for many prompts; arguments and errors as for `LanguageModel.run_batch`."""
+        """Return the generations of many prompts; arguments and errors as for `LanguageModel.run_batch`."""
         found: list[Generation[T] | Failure] = self.lm.run_batch(prompts, self.grammar, **self._with(options))
         return found
 
     async def arun_batch(
         self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]:
-        """Return what `run_batch` returns without blocking the event loop."""
+        """Like `run_batch`, without blocking the event loop."""
         found: list[Generation[T] | Failure] = await self.lm.arun_batch(prompts, self.grammar, **self._with(options))
         return found
 
@@ -131,20 +131,20 @@ class Generator(Generic[T]):
         return found
 
     def run_map(self, prompts: Iterable[Prompt], **options: Unpack[MapOptions]) -> Iterator[Generation[T] | Failure]:
-        """Yield what `run` returns for any number of prompts; arguments and errors as for `LanguageModel.run_map`."""
+        """Yield the generations of any number of prompts; arguments and errors as for `LanguageModel.run_map`."""
         found: Iterator[Generation[T] | Failure] = self.lm.run_map(prompts, self.grammar, **self._with(options))
         return found
 
     def stream(self, prompt: Prompt, **options: Unpack[StreamOptions]) -> Stream[T]:
         """Return the events of the answer to a prompt; arguments and errors as for `LanguageModel.stream`.
 
-        A default of ``retries`` has no effect: what was told cannot be taken back.
+        A default of ``retries`` has no effect: text that was sent cannot be taken back.
         """
         found: Stream[T] = self.lm.stream(prompt, self.grammar, **self._of_streams(options))
         return found
 
     def astream(self, prompt: Prompt, **options: Unpack[StreamOptions]) -> AsyncGenerator[Event[T], None]:
-        """Yield what `stream` yields without blocking the event loop."""
+        """Like `stream`, without blocking the event loop."""
         found: AsyncGenerator[Event[T], None] = self.lm.astream(prompt, self.grammar, **self._of_streams(options))
         return found
 
@@ -153,7 +153,7 @@ class Generator(Generic[T]):
         return {**self._options, **options}
 
     def _of_streams(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of a stream, which knows no retries."""
+        """Return the options of a stream, which has no retries."""
         return {**{name: value for name, value in self._options.items() if name != "retries"}, **options}
 
     def __repr__(self) -> str:

@@ -1,9 +1,10 @@
 """Models in a .gguf file, the format of llama.cpp: weights, tokenizer and chat template in one.
 
-transformers reads them with the package ``gguf``, which is an extra, and dequantises the weights. It reads the file once for
-the configuration, once for the tokenizer and once for the weights, in Python, so that a file of 100 MB takes some 25 s of
-CPU time. A folder given as ``cache=`` therefore keeps what was read: the tokenizer and the dequantised weights as
-transformers saves them, which load in a second. An entry is found by the content of the file; it takes four bytes a weight.
+transformers reads them with the package ``gguf``, which is an extra, and dequantises the weights. It reads the file
+once for the configuration, once for the tokenizer and once for the weights, in Python, so that a file of 100 MB takes
+some 25 s of CPU time. A folder given as ``cache=`` therefore keeps the tokenizer and the dequantised weights as
+transformers saves them, which load in a second. An entry is found by the content of the file; it takes four bytes a
+weight.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from schemagen.installing import install_command
 if TYPE_CHECKING:
     import os
 
-#: Part of the key: entries of another layout are not believed.
+#: Part of the key, so that entries of another layout are ignored.
 _VERSION = "1"
 
 
 def check_reader() -> None:
-    """Refuse to begin without what reads such files.
+    """Check for the package that reads such files.
 
     Raises:
         ModelError: The package ``gguf`` is not installed.
@@ -43,13 +44,13 @@ def check_reader() -> None:
 
 
 def dtype_for(device_map: Any, dtype: Any) -> Any:
-    """Return the type of the weights: on a CPU float32, where nothing else is said; the stored one has no meaning."""
+    """Return the dtype of the weights: float32 on a CPU by default, as the stored type has no meaning."""
     return "float32" if dtype == "auto" and device_map in (None, "cpu") else dtype
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedFile:
-    """The place of what was read from a .gguf file.
+    """The cache entry of a .gguf file.
 
     Attributes:
         source: The file.
@@ -61,7 +62,7 @@ class ConvertedFile:
 
     @classmethod
     def of(cls, source: Path, cache: str | os.PathLike[str]) -> ConvertedFile:
-        """Return the place of a file in a folder; reads the file once, to know it by its content."""
+        """Return the entry of a file in a folder; reads the file once, to hash its content."""
         digest = hashlib.sha256(_VERSION.encode())
         with source.open("rb") as file:
             while block := file.read(2**20):
@@ -70,13 +71,13 @@ class ConvertedFile:
 
     @property
     def exists(self) -> bool:
-        """Whether the model is there, complete."""
+        """Whether the entry exists and is complete."""
         return (self.folder / "config.json").is_file()
 
     def write(self, model: Any, tokenizer: Any) -> None:
-        """Keep a model and its tokenizer; a folder that cannot be written is a warning.
+        """Save a model and its tokenizer; a folder that cannot be written is a warning.
 
-        Weights that transformers left in the blocks of the file are not kept: they would not be found again.
+        Weights that transformers left in the blocks of the file are not saved: transformers would not find them again.
         """
         if getattr(getattr(model, "hf_quantizer", None), "packed_modules", None):
             return
@@ -99,7 +100,7 @@ class ConvertedFile:
 
 
 def _save(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save a model that transformers takes for a quantised one, and would not save; the configuration comes last."""
+    """Save a model that transformers considers quantised, and would not save; the configuration comes last."""
     from copy import deepcopy
 
     from safetensors.torch import save_model

@@ -44,23 +44,23 @@ T = TypeVar("T")
 class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers, ToolCaller):
     """A causal language model whose answers are values of Python types.
 
-    Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value with its
-    text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and `run_map` do
-    for an iterable of any length what `batch` and `run_batch` do for a list. Safe to share between
+    Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value
+    with its text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and
+    `run_map` are `batch` and `run_batch` for an iterable of any length. Safe to share between
     threads as far as the model is: nothing here changes after construction, except caches.
 
     Args:
-        model: With the ``generate`` of transformers' `GenerationMixin`.
+        model: A model with the ``generate`` of transformers' `GenerationMixin`.
         tokenizer: Its tokenizer.
         cache: A folder in which the vocabulary is kept for the next process; see `Vocabulary.from_tokenizer`.
 
     Attributes:
         model: As given.
         tokenizer: As given.
-        cache: As given; None for "memory", which is what there is without a folder.
+        cache: As given; None for "memory", the default without a folder.
 
     Raises:
-        OptionError: The cache is no path.
+        OptionError: The cache is not a path.
     """
 
     def __init__(self, model: Any, tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> None:
@@ -72,10 +72,10 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
 
     @property
     def speculation(self) -> Speculation:
-        """What is proposed to the model, so that it reads several tokens at a time.
+        """The source of draft tokens, which let the model read several tokens at a time.
 
         Raises:
-            OptionTypeError: What is assigned is no `Speculation`.
+            OptionTypeError: The new value is not a `Speculation`.
         """
         return self._speculation
 
@@ -90,9 +90,9 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
 
     @property
     def assistant(self) -> Any:
-        """A small model with the same tokens that proposes what this one reads; None if there is none.
+        """A small model with the same tokens that proposes draft tokens; None if there is none.
 
-        Assigning one changes `speculation`. The answers stay what they are.
+        Assigning one changes `speculation`. The answers stay the same.
         """
         return self.speculation.assistant
 
@@ -101,20 +101,20 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         self.speculation = replace(self.speculation, assistant=assistant)
 
     def warm_up(self, spec: Any, examples: Iterable[Any] | str | os.PathLike[str]) -> int:
-        """Learn from examples what answers of a type look like, so that the first ones are as fast as later ones.
+        """Learn the usual tokens of a type's answers from examples, so that the first answers are as fast as later ones.
 
-        Every answer is learnt from by itself; this is for a new process, whose first answers are the slow ones. What is written
-        does not change, but for how fast.
+        Every answer is learnt from automatically; this is for a new process, whose first answers are slow. It changes
+        only the speed, never the text.
 
         Args:
-            spec: What the answers will be: a type, a schema, or a compiled grammar.
+            spec: The spec of the answers: a type, a schema, or a compiled grammar.
             examples: Values of the type, or texts; or a file of JSON Lines with a value in each.
 
         Returns:
-            How many examples there were.
+            The number of examples.
 
         Raises:
-            OptionError: An example is no text of the type, or the file cannot be read.
+            OptionError: An example is not a text of the type, or the file cannot be read.
         """
         from schemagen.lm.warming_up import learn_examples
 
@@ -164,12 +164,12 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         chat_template: bool = True,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> str:
-        """Return what the model writes without any constraint; arguments as for `run`.
+        """Return the model's answer without any constraint; arguments as for `run`.
 
         Args:
             prompt: A text, or a chat.
-            spec: What `run` would be asked for. Its shape is then shown in the prompt, so that both calls send the model
-                the same text, and the answers differ by the constraint alone. None: only the prompt is sent.
+            spec: The spec that `run` would get. Its shape is then shown in the prompt, so that both calls send the
+                model the same text, and the answers differ by the constraint alone. None to send only the prompt.
             seed: As for `run`.
             as_: As for `run`.
             chat_template: As for `run`.
@@ -186,14 +186,14 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
 
     def score(self, prompt: Prompt, text: str, *, chat_template: bool = True) -> Score:
-        """Return how likely the model finds a text behind a prompt, in its tokenizer's tokens and in those of its own choice.
+        """Return the likelihood of a text after a prompt, in the tokenizer's tokens and in those the model would choose.
 
         A text that was generated without a constraint has the same perplexity both ways. One that was put together by a
-        template may not, and what the model writes behind it suffers.
+        template may not, and then the model's text after it suffers.
 
         Args:
             prompt: A text, or a chat.
-            text: What comes behind it.
+            text: The text after the prompt.
             chat_template: As for `run`.
 
         Raises:

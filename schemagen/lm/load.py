@@ -1,4 +1,4 @@
-"""Getting a `LanguageModel`: by name or path, from objects that are already loaded, or the bundled one."""
+"""Load a `LanguageModel` by name or path, wrap objects that are already loaded, or load the bundled one."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ def load(
     """Return a causal language model of transformers with its tokenizer.
 
     Args:
-        name_or_path: A name on the Hugging Face hub, a folder, or the path of a .gguf file, which holds tokenizer and chat
-            template, too. One of a folder or of the hub is named by ``gguf_file=``. It needs the extra ``gguf``.
+        name_or_path: A name on the Hugging Face hub, a folder, or the path of a .gguf file, which holds tokenizer and
+            chat template, too. One of a folder or of the hub is named by ``gguf_file=``. It needs the extra ``gguf``.
         device_map: As in transformers; "auto" spreads the model over the accelerators with accelerate, and means the
-            CPU on a machine without one, and nothing beside a tensor parallel plan (``tp_plan``, ``distributed_config``).
-        dtype: As in transformers; "auto" is the type of the stored weights, and for a .gguf file on the CPU float32, as its
-            weights are dequantised.
+            CPU on a machine without one, and nothing beside a tensor parallel plan (``tp_plan``,
+            ``distributed_config``).
+        dtype: As in transformers; "auto" is the type of the stored weights, and for a .gguf file on the CPU float32, as
+            its weights are dequantised.
         cache: A folder in which the vocabulary is kept for the next process (the weights are transformers' business:
             ``cache_dir``). Of a local .gguf file also the dequantised model, four bytes a weight.
         from_pretrained_kwargs: Passed on to ``AutoModelForCausalLM.from_pretrained``. ``revision``, ``token``,
-            ``trust_remote_code``, ``subfolder``, ``cache_dir`` and ``local_files_only`` go to the tokenizer as well.
+            ``trust_remote_code``, ``subfolder``, ``cache_dir`` and ``local_files_only`` also go to the tokenizer.
 
     Raises:
-        ModelError: transformers finds no such model, or cannot read it, or the folder lacks a part; an OSError.
+        ModelError: transformers finds no such model or cannot read it, or the folder lacks a part; also an OSError.
         OptionError: An option is misspelt, or that of another library.
 
     Cost: reads all weights. A .gguf file of 100 MB takes transformers about 25 s of CPU time; from the cache 0.8 s.
@@ -55,7 +56,7 @@ def load(
 
     if device_map == "auto":
         on_cpu = not torch.cuda.is_available() and not torch.backends.mps.is_available()
-        # A tensor parallel plan says itself where the parts are, and transformers takes no map beside it.
+        # A tensor parallel plan itself states where the parts are, and transformers accepts no map beside it.
         device_map = None if on_cpu or not _SPREAD.isdisjoint(from_pretrained_kwargs) else "auto"
     kept_at = None if cache == "memory" else cache
     if place.gguf_file is not None:
@@ -68,7 +69,7 @@ def load(
     return LanguageModel(model, tokenizer, cache=cache)
 
 
-#: Options that the tokenizer is loaded with, too.
+#: Options that are also used to load the tokenizer.
 _OF_BOTH = {"revision", "token", "trust_remote_code", "subfolder", "cache_dir", "local_files_only", "gguf_file"}
 
 
@@ -94,7 +95,7 @@ def _loaded(place: ModelPlace, keywords: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _converted(place: ModelPlace, cache: str | os.PathLike[str]) -> ModelPlace:
-    """Return the folder with what was read from a .gguf file, reading it if it is not there; the file itself if that fails."""
+    """Return the folder with the converted .gguf file, converting it if needed; the file itself if that fails."""
     assert place.path_of_gguf is not None, "the caller looked"
     converted = ConvertedFile.of(place.path_of_gguf, cache)
     if not converted.exists:
@@ -113,7 +114,7 @@ def from_transformers(
         cache: A folder in which the vocabulary is kept for the next process.
 
     Raises:
-        OptionError: One of them is something else.
+        OptionError: One of them has the wrong type.
     """
     if hasattr(model, "model") and hasattr(model, "tokenizer") and hasattr(model, "task"):
         if tokenizer is None:
@@ -133,10 +134,10 @@ def device_of_rank(environment: Mapping[str, str] | None = None) -> str | None:
     """Return the device of this process among those that torchrun, accelerate or srun started on a machine.
 
     Args:
-        environment: Where they say which process it is; None for that of the process.
+        environment: The environment variables that identify the process; None for those of this process.
 
     Returns:
-        As "cuda:3"; None if nobody says it, or there is no such device.
+        A name such as "cuda:3"; None if the variables are not set, or the device does not exist.
     """
     import torch
 
@@ -169,7 +170,7 @@ def load_bundled() -> LanguageModel:
 
 @contextmanager
 def _without_progress_bar() -> Iterator[None]:
-    """Keep transformers quiet: a model that is always there is no news."""
+    """Disable the progress bars of transformers: loading the bundled model needs none."""
     from transformers.utils import logging
 
     was_on = logging.is_progress_bar_enabled()
@@ -181,7 +182,7 @@ def _without_progress_bar() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-#: What transformers reads, beside what stands in signatures.
+#: Options that transformers reads from keyword arguments, outside of signatures.
 _OPTIONS = (
     "device_map", "dtype", "torch_dtype", "cache", "cache_dir", "revision", "token", "trust_remote_code", "subfolder",
     "local_files_only", "attn_implementation", "quantization_config", "low_cpu_mem_usage", "variant", "max_memory",
@@ -189,7 +190,7 @@ _OPTIONS = (
     "gguf_file", "proxies", "state_dict", "code_revision", "generation_config", "device_mesh", "use_kernels",
     "distributed_config",
 )  # fmt: skip
-#: Of these, what spreads a model over processes.
+#: The ones among them that spread a model over processes.
 _SPREAD = frozenset({"tp_plan", "tp_size", "device_mesh", "distributed_config"})
 _PAGE = "https://huggingface.co/docs/transformers/main_classes/model"
 
@@ -198,7 +199,8 @@ def _check_options(given: Mapping[str, Any]) -> None:
     """Refuse misspelt options, and those of other libraries, before anything is downloaded.
 
     Raises:
-        OptionError: There is one. Attributes of a configuration are options, too, so that only the model knows all names.
+        OptionError: An option is wrong. Attributes of a configuration are options, too, so only the model knows all
+            names.
     """
     for name, value in given.items():
         if name in FOREIGN_IN_LOAD or (name not in _OPTIONS and get_close_matches(name, _OPTIONS, n=1, cutoff=0.8)):
@@ -222,13 +224,13 @@ def _named_options(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _no_option(name: str, value: Any) -> OptionError:
-    """Return the error of an option that there is not, with the one that may be meant."""
+    """Return the error of an unknown option, with the likely correction."""
     fix = FOREIGN_IN_LOAD.get(name, "").format(value=repr(value)[:80])
     close = get_close_matches(name, _OPTIONS, n=1)
     if not fix:
         fix = f"did you mean {close[0]}=?" if close else f"leave it out; {_PAGE} lists those of from_pretrained"
     why = "neither load, nor from_pretrained of transformers, nor the configuration of the model has it"
-    return OptionError(f"{name}= is no option of load", why=why, fix=fix)
+    return OptionError(f"{name}= is not an option of load", why=why, fix=fix)
 
 
 def _dtype_keyword() -> str:

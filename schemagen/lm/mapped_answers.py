@@ -1,4 +1,4 @@
-"""`MappedAnswers`: the front doors of a `LanguageModel` for prompts that do not fit into a list."""
+"""`MappedAnswers`: the methods of a `LanguageModel` for prompts that do not fit into a list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class MappedAnswers(ModelAccess):
-    """What a `LanguageModel` does with an iterable of prompts: `map` yields values, `run_map` values with circumstances."""
+    """The methods of a `LanguageModel` for an iterable of prompts: `map` yields values, `run_map` their generations."""
 
     @overload
     def map(
@@ -48,8 +48,8 @@ class MappedAnswers(ModelAccess):
         """Yield the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
 
         Args:
-            prompts: Texts or chats: a list, a generator, anything that can be iterated over, also without end.
-            spec: What the values are, one for all rows.
+            prompts: Texts or chats: a list, a generator, any iterable, even an endless one.
+            spec: The spec of the values, one for all rows.
             options: Those of `run_map`.
 
         Raises:
@@ -104,21 +104,21 @@ class MappedAnswers(ModelAccess):
         heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> Iterator[Any]:
-        """Yield what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
+        """Yield the `Generation` of every prompt, or the failure of its row, in the order of the prompts.
 
-        The rows are those of `run_batch`, one window after the other: prompts are read when their window comes, so the
-        memory that is needed does not grow with their number. Nothing is generated before the first value is asked for.
+        The rows are those of `run_batch`, one window after the other: each window reads its own prompts, so the memory
+        does not grow with their number. Generation starts when the first value is requested.
 
         Args:
-            prompts: Texts or chats: a list, a generator, anything that can be iterated over, also without end.
-            spec: What the values are, one for all rows.
+            prompts: Texts or chats: a list, a generator, any iterable, even an endless one.
+            spec: The spec of the values, one for all rows.
             batch_size: As for `run_batch`.
-            window: Prompts that are read, and answered, before the next ones are. None: eight batches (64 rows where
-                ``batch_size`` is not given), and twice as many after each window that took less than a quarter of a minute,
+            window: Prompts that are read and answered before the next ones are read. None for eight batches (64 rows
+                without ``batch_size``), doubled after each window that took less than a quarter of a minute,
                 up to 4096.
             progress: As for `run_batch`.
             retries: As for `run_batch`.
-            seed: Makes sampling reproducible: row ``i`` has ``seed + i``, whatever the windows are.
+            seed: Makes sampling reproducible: row ``i`` has ``seed + i``, regardless of windows.
             whitespace: As for `run`.
             property_order: As for `run`.
             as_: As for `run`.
@@ -130,8 +130,8 @@ class MappedAnswers(ModelAccess):
 
         Raises:
             SchemaError: The type cannot be compiled.
-            OptionError: The prompts are a single text or chat, the spec is a list, or an option cannot be meant. While it
-                is iterated over: transformers refused every row of the first window for its options.
+            OptionError: The prompts are a single text or chat, the spec is a list, or an option is invalid. During
+                iteration: transformers refused every row of the first window for its options.
 
         Cost: memory for one window.
         """

@@ -1,4 +1,4 @@
-"""`ModelPlace`: a name on the hub or a folder, and why no model can be loaded from there."""
+"""`ModelPlace`: a name on the hub or a folder, and the reasons why it holds no model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from schemagen.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-#: Ending of a file -> what to do instead of loading it by itself.
+#: Suffix of a file -> how to load it instead of by itself.
 _OTHER_FORMATS: dict[str, str] = dict.fromkeys(
     (".safetensors", ".bin", ".pt", ".pth", ".ckpt"), "give the folder of this file, with its config.json: {folder!r}"
 )
 _GGUF = ".gguf"
-#: An adapter has a configuration of its own.
+#: An adapter has its own configuration.
 _CONFIGS = ("config.json", "adapter_config.json")
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf")
 _TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.tiktoken", "tekken.json")
@@ -30,12 +30,12 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class ModelPlace:
-    """Where a model is loaded from.
+    """The place that a model is loaded from.
 
     Attributes:
         name: A name on the hub, or the path of a folder.
-        folder: Where the files are, if it is a folder.
-        gguf_file: The file that holds the model; None: it is in files of transformers.
+        folder: The folder of the files, if they are local.
+        gguf_file: The file that holds the model; None for files of transformers.
     """
 
     name: str
@@ -49,14 +49,14 @@ class ModelPlace:
 
     @classmethod
     def of(cls, name_or_path: Any, options: Mapping[str, Any]) -> ModelPlace:
-        """Refuse what is neither a name nor a folder with a model, before the network is asked for it.
+        """Refuse anything but a name or a folder with a model, before accessing the network.
 
         Args:
-            name_or_path: What the user gave.
-            options: Those for ``from_pretrained``.
+            name_or_path: The argument of the user.
+            options: Options for ``from_pretrained``.
 
         Raises:
-            ModelError: It is not.
+            ModelError: It is neither.
         """
         if not isinstance(name_or_path, (str, os.PathLike)) or not str(name_or_path):
             raise ModelError(
@@ -87,7 +87,7 @@ class ModelPlace:
         """Return the place of a .gguf file that was given by its path.
 
         Raises:
-            ModelError: It is not there, or another one is named besides.
+            ModelError: The file does not exist, or another one is named besides.
         """
         if named is not None:
             raise ModelError(
@@ -100,10 +100,10 @@ class ModelPlace:
         return found
 
     def _check_gguf(self) -> None:
-        """Refuse a .gguf file that is none, or is not in its folder.
+        """Refuse a file that is not .gguf, or is not in its folder.
 
         Raises:
-            ModelError: It is not.
+            ModelError: The file is wrong or missing.
         """
         if not isinstance(self.gguf_file, str) or not self.gguf_file:
             raise ModelError(
@@ -125,18 +125,18 @@ class ModelPlace:
         with path.open("rb") as file:
             if file.read(4) != b"GGUF":
                 raise ModelError(
-                    f"{str(path)!r} is no GGUF file",
+                    f"{str(path)!r} is not a GGUF file",
                     why="it does not begin with the four letters GGUF; perhaps a download was cut off",
                     fix="download it again",
                 )
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Say what transformers could not load; its own error is the cause.
+        """Turn loading errors of transformers into ours, with theirs as the cause.
 
         Raises:
-            ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one. Of a .gguf file,
-                whatever its readers stumble over, but what is said of options (a TypeError).
+            ModelError: It raised an OSError, or a ValueError, as for a model that is not causal. For a .gguf file, any
+                error of its readers except those about options (a TypeError).
         """
         try:
             yield
@@ -148,7 +148,7 @@ class ModelPlace:
             raise self._unread(error) from error
 
     def _unread(self, error: Exception) -> ModelError:
-        """Return the error of what transformers raised."""
+        """Return the error for a loading error of transformers."""
         if self.path_of_gguf is not None:
             return ModelError(
                 f"transformers cannot read {str(self.path_of_gguf)!r}: {_told(error)}",
@@ -162,7 +162,7 @@ class ModelPlace:
         """Return the error of a name."""
         return ModelError(
             f"transformers cannot load {self.name!r}: {_told(error)}",
-            why="it is not there, cannot be reached, or is no causal language model",
+            why="it is not there, cannot be reached, or is not a causal language model",
             fix="check the name at https://huggingface.co, your network, and token= for a gated model; or give a folder. "
             f"For a machine without a network: hf download {self.name} where there is one, and HF_HUB_OFFLINE=1 here, "
             "so that nothing waits for it",
@@ -183,16 +183,16 @@ class ModelPlace:
             )
         return ModelError(
             f"transformers cannot load {self.name!r}: {_told(error)}",
-            why="the folder is there; a file of it is missing or damaged, or it is no causal language model",
+            why="the folder is there; a file of it is missing or damaged, or it is not a causal language model",
             fix=f"save it again: {' and '.join(saved.values())}",
         )
 
 
 def _check_path(given: Any, path: Path) -> None:
-    """Refuse files, and paths that lead nowhere.
+    """Refuse files, and paths that do not exist.
 
     Raises:
-        ModelError: It is one.
+        ModelError: The path is one of them.
     """
     if path.suffix.lower() in _OTHER_FORMATS:
         raise ModelError(
@@ -210,7 +210,7 @@ def _check_path(given: Any, path: Path) -> None:
 
 
 def _fix_of_folder(folder: Path) -> str:
-    """Say what to do about a folder without a configuration; it may hold a .gguf file."""
+    """Return the advice about a folder without a configuration; it may hold a .gguf file."""
     names = sorted(each.name for each in folder.glob(f"*{_GGUF}"))
     if names:
         return f"name the file that it has: load({str(folder)!r}, gguf_file={names[0]!r})"
@@ -222,6 +222,6 @@ def _any_file(folder: Path, patterns: tuple[str, ...]) -> bool:
 
 
 def _told(error: Exception) -> str:
-    """Return what an error says in one line."""
+    """Return the message of an error in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

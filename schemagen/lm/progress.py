@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for work that takes long enough to wonder."""
+"""A progress bar on standard error, for long work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-#: A bar that would be gone at once only flickers.
+#: Seconds before a bar appears; one that vanishes immediately only flickers.
 PATIENCE_S = 1.0
 
 
@@ -19,9 +19,10 @@ class ProgressBar:
     """Shows how many rows are done and how many of them failed, rows per second, and the time that is left.
 
     Args:
-        total: Rows; None: nobody knows.
-        wanted: True shows it at once, wherever standard error goes; False never; None on a terminal, after a second.
-        kept: Rows of the total that were done before, and say nothing about the speed.
+        total: Number of rows; None if unknown.
+        wanted: True to show it immediately, wherever standard error goes; False for never; None on a terminal, after a
+            second.
+        kept: Rows of the total that were done before, which do not count for the speed.
     """
 
     def __init__(self, total: int | None, *, wanted: bool | None, kept: int = 0) -> None:
@@ -36,7 +37,7 @@ class ProgressBar:
         self._failed = 0
 
     def __enter__(self) -> Self:
-        """Show the bar, if it is wanted at once."""
+        """Show the bar, if it was requested."""
         self._show()
         return self
 
@@ -49,7 +50,7 @@ class ProgressBar:
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing is ever shown."""
+        """Whether the bar is never shown."""
         return self._silent
 
     def advance(self, rows: int = 1, *, failed: int = 0) -> None:
@@ -88,7 +89,7 @@ class ProgressBar:
 
 
 def speed_of(rows: int, seconds: float) -> str:
-    """Return rows per second in words; per minute, where it is less than one a second; empty if nothing is known."""
+    """Return rows per second as text; per minute if below one a second; empty if unknown."""
     if not rows or seconds <= 0:
         return ""
     speed = rows / seconds
@@ -98,7 +99,7 @@ def speed_of(rows: int, seconds: float) -> str:
 
 
 def left_of(total: int | None, done: int, seconds: float) -> str:
-    """Return in words how long the other rows take at the speed so far; empty if that cannot be said."""
+    """Return the time that the other rows will take at the speed so far, as text; empty if unknown."""
     if total is None or not done:
         return ""
     left = int(max(0, total - done) * seconds / done)

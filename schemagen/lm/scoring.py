@@ -1,4 +1,4 @@
-"""How likely a model finds a text, in the tokens of its tokenizer and in those that it would have written itself."""
+"""The likelihood of a text for a model, in the tokens of its tokenizer and in those that it would have written itself."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How likely a text is behind a prompt.
+    """The likelihood of a text after a prompt.
 
     Attributes:
         token_ids: The text in the tokens of the tokenizer.
-        perplexity: ``exp`` of the mean of ``-log p`` of these tokens: how many equally likely tokens the model chose among on
-            average; 1 is certain.
-        own_token_ids: The text in the tokens that the model chooses where it is made to write this text, greedily.
-        own_perplexity: Of these.
+        perplexity: ``exp`` of the mean of ``-log p`` of these tokens: how many equally likely tokens the model chose
+            among on average; 1 is certain.
+        own_token_ids: The text in the tokens that the model chooses greedily if forced to write this text.
+        own_perplexity: The perplexity of these tokens.
     """
 
     token_ids: tuple[int, ...]
@@ -55,8 +55,8 @@ def score(lm: LanguageModel, prompt: Prompt, text: str, *, chat_template: bool =
     if context is not None and count > context:
         raise BudgetError(
             f"prompt and text have {count} tokens, the context of the model {context}",
-            why="the model cannot read them at once",
-            fix="score a shorter text, or a part of it behind a shorter prompt",
+            why="the model cannot read them in one pass",
+            fix="score a shorter text, or a part of it after a shorter prompt",
         )
     own = retokenized(lm, prompt_ids, text)
     return Score(token_ids, perplexity(lm.model, prompt_ids, token_ids), own, perplexity(lm.model, prompt_ids, own))
@@ -65,7 +65,7 @@ def score(lm: LanguageModel, prompt: Prompt, text: str, *, chat_template: bool =
 def retokenized(lm: LanguageModel, prompt_ids: Sequence[int], text: str) -> tuple[int, ...]:
     """Return the tokens of a text that the model chooses one by one (DOMINO, Beurer-Kellner et al. 2024, algorithm 3).
 
-    That is greedy search under the constraint that is this text and nothing else.
+    This is greedy search under a constraint that allows only this text.
     """
     from schemagen.decode.loop import decode, inputs_of
     from schemagen.grammar.specs import Choice
@@ -79,7 +79,7 @@ def retokenized(lm: LanguageModel, prompt_ids: Sequence[int], text: str) -> tupl
 
 
 def perplexity(model: Any, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> float:
-    """Return the perplexity of tokens behind a prompt. Cost: one pass over all of them."""
+    """Return the perplexity of tokens after a prompt. Cost: one pass over all of them."""
     import torch
 
     ids = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)

@@ -1,4 +1,4 @@
-"""`SingleAnswers`: the front doors of a `LanguageModel` for one prompt."""
+"""`SingleAnswers`: the methods of a `LanguageModel` for one prompt."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ T = TypeVar("T")
 
 
 class SingleAnswers(ModelAccess):
-    """What a `LanguageModel` does with one prompt.
+    """The methods of a `LanguageModel` for one prompt.
 
-    Calling the model and `generate` return the value, `run` returns the value with its circumstances.
+    Calling the model and `generate` return the value, `run` returns its `Generation`.
     """
 
     @overload
@@ -45,8 +45,8 @@ class SingleAnswers(ModelAccess):
 
         Args:
             prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
-            spec: A type (the value is an instance of it), a JSON Schema (parsed JSON), a `Regex` or a list of texts (a str), a
-                `Choice` (a str, or a member of its enum), or a compiled grammar.
+            spec: A type (the value is an instance of it), a JSON Schema (parsed JSON), a `Regex` or a list of texts (a
+                str), a `Choice` (a str, or a member of its enum), or a compiled grammar.
             options: Those of `run`.
 
         Raises:
@@ -69,8 +69,8 @@ class SingleAnswers(ModelAccess):
 
         Args:
             prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
-            spec: A type (the value is an instance of it), a JSON Schema (parsed JSON), a `Regex` or a list of texts (a str), a
-                `Choice` (a str, or a member of its enum), or a compiled grammar.
+            spec: A type (the value is an instance of it), a JSON Schema (parsed JSON), a `Regex` or a list of texts (a
+                str), a `Choice` (a str, or a member of its enum), or a compiled grammar.
             options: Those of `run`.
 
         Raises:
@@ -89,7 +89,7 @@ class SingleAnswers(ModelAccess):
     async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="await lm.agenerate(prompt, Person)")
     async def agenerate(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
-        """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        """Like `generate`, in a thread, without blocking the event loop."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
         return found.value
 
@@ -125,31 +125,33 @@ class SingleAnswers(ModelAccess):
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
             retries: How often to ask again, with the reasons, when a validator of the type or the check of a keyword
                 that is not enforced (``strict=False``) refuses the value.
-            seed: Makes sampling reproducible; the global random state is left alone. A row of `batch` with this seed has
-                the same text.
+            seed: Makes sampling reproducible; the global random state is left alone. A row of `batch` with this seed
+                has the same text.
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
             property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
-            as_: How the value is written, as for `schemagen.compile`: "json", "python", "yaml", "xml", "csv" or "markdown";
-                a compiled grammar has its own.
-            reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True: in 1024
-                tokens at most; a number: in so many; a `schemagen.lm.Reasoning`: with markers of your own. The thoughts are in
-                `Generation.reasoning`, and the answer is as constrained as without them.
-            show_schema: Whether the schema, the options or the pattern are appended to the prompt. Of a schema, how: "shape",
-                which True means, "json_schema", "example" or "typescript"; docs/guides/prompts.md compares them.
+            as_: How the value is written, as for `schemagen.compile`: "json", "python", "yaml", "xml", "csv" or
+                "markdown"; a compiled grammar has its own.
+            reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True for
+                up to 1024 tokens; a number for up to that many; a `schemagen.lm.Reasoning` for markers of your own. The
+                thoughts are in `Generation.reasoning`, and the answer is as constrained as without them.
+            show_schema: Whether the schema, the options or the pattern are appended to the prompt. Of a schema, how:
+                "shape", which True means, "json_schema", "example" or "typescript"; docs/guides/prompts.md compares
+                them.
             chat_template: Whether the chat template of the tokenizer is used, if there is one.
-            heal: Whether the last tokens of the prompt are written again, so that the answer may share a token with them. For
-                prompts that go over into the answer, with ``chat_template=False``.
-            generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512, and those of ``reasoning``; it
-                covers both, and thoughts end in time for the shortest answer), ``num_beams``, ``temperature``, ... Decoding is
-                greedy, whatever the model's generation_config says, unless ``do_sample=True`` or a sampling option such as
-                ``temperature`` is given; ``temperature=0`` is greedy, too. `schemagen.options.GenerateOptions` lists them.
+            heal: Whether the last tokens of the prompt are written again, so that the answer may share a token with
+                them. For prompts that go over into the answer, with ``chat_template=False``.
+            generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512, and those of
+                ``reasoning``; it covers both, and thoughts end in time for the shortest answer), ``num_beams``,
+                ``temperature``, ... Decoding is greedy, whatever the model's generation_config says, unless
+                ``do_sample=True`` or a sampling option such as ``temperature`` is given; ``temperature=0`` is greedy,
+                too. `schemagen.options.GenerateOptions` lists them.
 
         Raises:
             SchemaError: The type or schema cannot be compiled.
-            OptionError: An option is not known, before the model works, or its value cannot be meant; or the model is asked to
-                think, and its chat template knows no thoughts.
-            BudgetError: ``max_new_tokens`` is below what the shortest text takes.
-            ValidationFailed: A custom validator, or the check of a keyword, refused the value, also after ``retries``.
+            OptionError: An option is unknown (checked before the model works), or its value is invalid; or the model is
+                asked to think, and its chat template supports no thoughts.
+            BudgetError: ``max_new_tokens`` is below the length of the shortest text.
+            ValidationFailed: A custom validator, or the check of a keyword, refused the value, even after ``retries``.
         """
         options = {"retries": retries, "seed": seed, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(GenerateOptions))
@@ -166,6 +168,6 @@ class SingleAnswers(ModelAccess):
     async def arun(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
     @requires("prompt", "spec", call="await lm.arun(prompt, Person)")
     async def arun(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Generation[Any]:
-        """Return what `run` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        """Like `run`, in a thread, without blocking the event loop."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
         return found

@@ -1,7 +1,7 @@
 """`Stream`: the events of one generation, from tokens to characters to fields.
 
 Tokens may split characters, and characters may split escapes: bytes go through an incremental UTF-8 decoder, characters
-through a reader of JSON, and only what is whole comes out.
+through a reader of JSON, and only complete units come out.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class _TextReader:
         self.text = ""
 
     def feed(self, piece: str) -> list[FieldEvent]:
-        """Return what the text grew by."""
+        """Return the growth of the text."""
         self.text += piece
         return [Delta(Path(), piece)] if piece else []
 
     def finish(self) -> list[FieldEvent]:
-        """Return nothing: every piece was said."""
+        """Return nothing: every piece was reported."""
         return []
 
 
 class Stream(EventStream[Event[T]], Generic[T]):
     """The events of one generation, fields of a value, in order; iterate over it once.
 
-    The model starts to work when the first event is asked for, in a thread, and is a little ahead of the consumer. It stops at
-    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream itself,
-    or by nobody holding the stream any more, as after ``break`` in a ``for`` loop. Streams are independent of each other;
+    The model starts in a thread when the first event is requested, and runs a little ahead of the consumer. It stops at
+    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream
+    itself, or by garbage collection, as after ``break`` in a ``for`` loop. Streams are independent of each other;
     one stream is for one thread, except that any thread may close it.
 
     Made by `LanguageModel.stream`.
@@ -80,7 +80,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
 
     @property
     def text(self) -> str:
-        """What was read so far, exactly as it was generated; whole characters only."""
+        """The text so far, exactly as generated; whole characters only."""
         return self._reader.text
 
     def _read(self, token_ids: Sequence[int]) -> Iterator[Event[T]]:
@@ -94,7 +94,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
         yield from self._read_text(self._characters.decode(data))
 
     def _end(self, decoded: Decoded) -> Iterator[Event[T]]:
-        """Read what no streamer was told, and validate the whole."""
+        """Read the text that no streamer received, and validate the whole."""
         output = self._request.split(decoded)
         yield from self._read_text(output.text[len(self._reader.text) :])
         events = list(self._with_snapshot(self._reader.finish()))
@@ -104,7 +104,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
         yield Completed(generation)
 
     def _read_text(self, piece: str) -> Iterator[Event[T]]:
-        """Turn text into events; a field that its type refuses is raised after those that were there before it."""
+        """Turn text into events; if a type refuses a field, raise after the events before it."""
         refusal = None
         try:
             events = self._reader.feed(piece)
@@ -116,7 +116,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
             raise refusal
 
     def _with_snapshot(self, events: list[FieldEvent]) -> Iterator[Event[T]]:
-        """Yield events, and what there is after them."""
+        """Yield events, then a snapshot of the value after them."""
         yield from events
         reader = self._reader
         if not self._partials or not events or (isinstance(reader, JsonReader) and reader.is_over):

@@ -1,4 +1,4 @@
-"""`StreamedAnswers`: the front doors of a `LanguageModel` for an answer that is read while it is written."""
+"""`StreamedAnswers`: the methods of a `LanguageModel` for an answer that is read while it is written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class StreamedAnswers(ModelAccess):
-    """What a `LanguageModel` says while it answers."""
+    """The streaming methods of a `LanguageModel`."""
 
     @overload
     def stream(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[StreamOptions]) -> Stream[T]: ...
@@ -56,15 +56,15 @@ class StreamedAnswers(ModelAccess):
     ) -> Stream[Any]:
         """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
 
-        The events are `FieldStarted`, `Delta`, `FieldCompleted`, with ``partials`` `Snapshot`, and at the end `Completed` with
-        the value; before them, with ``reasoning``, `ReasoningDelta`. They come from the structure of the text: strings grow by
-        whole characters with their escapes resolved, a field is validated by its own type when it is complete, and the value by
-        all of its validators at the end.
+        The events are `FieldStarted`, `Delta`, `FieldCompleted`, with ``partials`` `Snapshot`, and at the end
+        `Completed` with the value; before them, with ``reasoning``, `ReasoningDelta`. They come from the structure of
+        the text: strings grow by whole characters with their escapes resolved, a field is validated by its own type
+        when it is complete, and the value by all of its validators at the end.
 
         Args:
             prompt: A text, or a chat.
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
-            partials: Whether there is a `Snapshot` of everything so far after each step that changed something.
+            partials: Whether to yield a `Snapshot` of everything so far after each step with a change.
             seed: As for `run`.
             whitespace: As for `run`.
             property_order: As for `run`.
@@ -75,11 +75,12 @@ class StreamedAnswers(ModelAccess):
             generate_kwargs: As for `run`; beams cannot be streamed, and there are no retries.
 
         Returns:
-            An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
+            An iterator. The model works in a thread from the first event on and stops when the stream is closed or
+            dropped.
 
         Raises:
             SchemaError: The type or schema cannot be compiled; here, not at the first event.
-            OptionError: An option cannot be meant, or a stream cannot have it; here as well.
+            OptionError: An option is invalid, or not available in a stream; also raised here.
 
         Example:
             ```python
@@ -117,7 +118,7 @@ class StreamedAnswers(ModelAccess):
     ) -> AsyncGenerator[Event[T], None]: ...
     @requires("prompt", "spec", call="lm.astream(prompt, Person)")
     def astream(self, prompt: Prompt, spec: Any, **options: Unpack[StreamOptions]) -> AsyncGenerator[Event[Any], None]:
-        """Yield what `stream` yields, and leave the event loop free meanwhile; arguments and errors as there.
+        """Like `stream`, without blocking the event loop; same arguments and errors.
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
         """

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 async def in_thread(method: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Return what a method returns, called in a thread; the event loop is free meanwhile.
+    """Call a method in a thread and return its result, without blocking the event loop.
 
     Overloaded methods have no single signature that `asyncio.to_thread` could carry, so the caller names the result.
     """
-    from asyncio import to_thread  # not needed by who never waits
+    from asyncio import to_thread  # not needed without asyncio
 
     return await to_thread(method, *args, **options)

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 class ChatArguments(ChatOptions, total=False):
-    """What `stream_chat` and `astream_chat` take by name, as `chat` does.
+    """The keyword arguments of `stream_chat` and `astream_chat`, as in `chat`.
 
     Attributes:
-        tool_choice: What may be called in the first step.
-        parallel: Whether there may be several calls at once.
-        max_steps: Answers of the model, the last one included.
+        tool_choice: The tools that may be called in the first step.
+        parallel: Whether one answer may have several calls.
+        max_steps: Maximum number of answers of the model, the last one included.
         timeout_s: Seconds that a tool may take.
-        approve: Asked before a tool runs.
-        profile: The wire format, if it is not to be told from the chat template.
+        approve: Called before a tool runs, to allow it.
+        profile: The wire format, unless the chat template determines it.
     """
 
     tool_choice: ToolChoice
@@ -48,12 +48,12 @@ class ChatArguments(ChatOptions, total=False):
     profile: str | Profile | None
 
 
-#: What the methods below take by name, and what may be misspelt.
+#: The keyword parameters of the methods below, which users may misspell.
 _BY_NAME = names_of(ChatArguments) | {"retries"}
 
 
 class ToolCaller(ModelAccess):
-    """What a `LanguageModel` does with tools."""
+    """The methods of a `LanguageModel` that call tools."""
 
     @overload
     def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
@@ -123,25 +123,25 @@ class ToolCaller(ModelAccess):
     ) -> ToolCall | list[ToolCall] | str:
         """Return the call of a tool that the model makes of the prompt, its arguments validated; nothing runs yet.
 
-        The prompt is rendered with the tools by the model's chat template, and the answer is constrained to what the
-        template's family writes: free text until a call begins, then a call of one of the tools, exactly.
+        The model's chat template renders the prompt with the tools, and the constraint of the answer is the format of
+        the template's family: free text until a call begins, then a call of one of the tools, exactly.
 
         Args:
             prompt: A text, or a chat.
-            tools: What may be called: functions, tools, pydantic models, dicts as in OpenAI's API.
+            tools: The tools that may be called: functions, tools, pydantic models, dicts as in OpenAI's API.
             tool_choice: "auto": a call or an answer in words; "required": a call; "none": words; a tool, or a list of
                 tools or of their names: a call of one of these.
-            parallel: Whether there may be several calls; they come as a list.
+            parallel: Whether the answer may have several calls; they come as a list.
             retries: How often to ask again, with the reasons, when a validator refuses the arguments.
-            profile: The wire format, if it is not to be told from the chat template: a name or a `Profile`.
-            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`. What was thought is told by
-                `stream_call` only.
+            profile: The wire format, unless the chat template determines it: a name or a `Profile`.
+            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`. Only `stream_call` reports
+                the thoughts.
 
         Returns:
-            A call, or with ``parallel`` the calls; the text where the model made none.
+            A call, or with ``parallel`` the calls; the text if the model made none.
 
         Raises:
-            ToolError: Something is no tool, or cannot be written in the wire format.
+            ToolError: A tool is invalid, or cannot be written in the wire format.
             SchemaError: A parameter cannot be constrained.
             GenerationError: As `run`.
         """
@@ -164,7 +164,7 @@ class ToolCaller(ModelAccess):
         parallel: bool = False,
         **options: Unpack[CallOptions],
     ) -> ToolCall | list[ToolCall] | str:
-        """Return what `call` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        """Like `call`, in a thread, without blocking the event loop."""
         found: ToolCall | list[ToolCall] | str = await in_thread(
             self.call, prompt, tools, tool_choice=tool_choice, parallel=parallel, **options
         )
@@ -242,10 +242,10 @@ class ToolCaller(ModelAccess):
     ) -> CallStream[Any]:
         """Return the events of an answer while it is written: words, and calls with their arguments; nothing runs.
 
-        The events are `TextDelta`, `CallStarted`, `ArgumentStarted`, `ArgumentDelta`, `ArgumentCompleted`, `CallCompleted`,
-        and at the end `Completed` with what `call` returns. A tool is known as soon as what was written leaves no other;
-        strings grow by whole characters with their escapes resolved; an argument is validated by its own type when it is
-        complete, and the arguments of a call by all of their validators at its end.
+        The events are `TextDelta`, `CallStarted`, `ArgumentStarted`, `ArgumentDelta`, `ArgumentCompleted`,
+        `CallCompleted`, and at the end `Completed` with the result of `call`. A tool is known as soon as the text
+        leaves no other; strings grow by whole characters with their escapes resolved; an argument is validated by its
+        own type when it is complete, and the arguments of a call by all of their validators at its end.
 
         Args:
             prompt: A text, or a chat.
@@ -256,7 +256,8 @@ class ToolCaller(ModelAccess):
             options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`; beams cannot be streamed.
 
         Returns:
-            An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
+            An iterator. The model works in a thread from the first event on and stops when the stream is closed or
+            dropped.
 
         Raises:
             ToolError: As `call`; here, not at the first event.
@@ -290,7 +291,7 @@ class ToolCaller(ModelAccess):
         parallel: bool = False,
         **options: Unpack[StreamCallOptions],
     ) -> AsyncGenerator[CallEvent[Any], None]:
-        """Yield what `stream_call` yields, and leave the event loop free meanwhile; arguments and errors as there.
+        """Like `stream_call`, without blocking the event loop; same arguments and errors.
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
         """
@@ -315,19 +316,19 @@ class ToolCaller(ModelAccess):
         profile: str | Profile | None = None,
         **options: Unpack[ChatOptions],
     ) -> Chat:
-        """Call tools until there is an answer: ask, run, tell the model the result, ask again.
+        """Call tools until there is an answer: ask, run, send the result to the model, ask again.
 
-        What a tool raises is told to the model, as is a refusal of its arguments; nothing that a tool does ends the chat.
-        The last step may not call, so that there always is an answer.
+        The model gets the errors of tools and of invalid arguments as messages; no error of a tool ends the chat.
+        The last step may not call, so that there is always an answer.
 
         Args:
             prompt: A text, or a chat.
             tools: As for `call`. They run in this thread, one after another (in `achat` at the same time).
             tool_choice: For the first step, as for `call`; then the model decides.
-            parallel: Whether there may be several calls at once.
-            max_steps: Answers of the model, the last one included.
+            parallel: Whether one answer may have several calls.
+            max_steps: Maximum number of answers of the model, the last one included.
             timeout_s: Seconds that a tool may take.
-            approve: Asked before a tool runs; if it says no, the model is told so.
+            approve: Called before a tool runs; if it returns False, the model gets a refusal.
             profile: As for `call`.
             options: As for `call`.
 
@@ -366,10 +367,10 @@ class ToolCaller(ModelAccess):
         profile: str | Profile | None = None,
         **options: Unpack[ChatOptions],
     ) -> Chat:
-        """Do what `chat` does without blocking the event loop.
+        """Like `chat`, without blocking the event loop.
 
-        Coroutine functions run in the event loop, other tools and the model in threads, the calls of one answer at the same
-        time.
+        Coroutine functions run in the event loop, other tools and the model in threads, the calls of one answer at the
+        same time.
         """
         from schemagen.calling import chat
 
@@ -390,11 +391,11 @@ class ToolCaller(ModelAccess):
     def stream_chat(
         self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
     ) -> Generator[ChatEvent[Chat], None, None]:
-        """Yield what happens in a `chat`: the events of every answer, as `stream_call` has them, and the results of calls.
+        """Yield the events of a `chat`: those of every answer, as in `stream_call`, and the results of calls.
 
-        A `StepStarted` stands before every answer, a `ToolReturned` for every call behind it; the last event is `Completed`
-        with the `Chat`. Arguments that a validator refuses are told to the model. Closing the generator stops the model at
-        its next token. Arguments and errors as for `chat`.
+        A `StepStarted` precedes every answer, and a `ToolReturned` follows it for each call; the last event is
+        `Completed` with the `Chat`. The model gets refused arguments as messages. Closing the generator stops the model
+        at its next token. Arguments and errors as for `chat`.
         """
         from schemagen.calling.stream import chat_events
 
@@ -404,7 +405,7 @@ class ToolCaller(ModelAccess):
     def astream_chat(
         self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
     ) -> AsyncGenerator[ChatEvent[Chat], None]:
-        """Yield what `stream_chat` yields, without blocking the event loop; calls run as in `achat`."""
+        """Like `stream_chat`, without blocking the event loop; calls run as in `achat`."""
         from schemagen.calling.stream import achat_events
 
         return achat_events(self._conversation(prompt, tools, streamed=True, **options))

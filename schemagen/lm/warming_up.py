@@ -1,4 +1,4 @@
-"""Learning what answers look like from examples, before the first one is asked for."""
+"""Learn the usual tokens of answers from examples, before the first answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def learn_examples(lm: LanguageModel, spec: Any, examples: Iterable[Any] | str |
         token_ids = lm.tokenizer(text, add_special_tokens=False)["input_ids"]
         if not _learn(planner, grammar, token_ids):
             raise OptionError(
-                f"example {index} is no text of the type: {text:.80}",
+                f"example {index} is not a text of the type: {text:.80}",
                 why="the grammar of the type does not allow it, or not in the order of its keys",
                 fix="give values of the type, or texts that it allows",
             )
@@ -53,7 +53,7 @@ def _learn(planner: DraftPlanner, grammar: Constraint, token_ids: list[int]) -> 
 
 
 def _texts(spec: Any, examples: Iterable[Any] | str | os.PathLike[str]) -> Iterator[str]:
-    """Yield the examples as a model writes them: JSON with a space behind commas and colons."""
+    """Yield the examples as a model writes them: JSON with a space after commas and colons."""
     if isinstance(examples, str | os.PathLike):
         yield from _lines(Path(examples))
         return
@@ -81,10 +81,10 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _plain(spec: Any, example: Any) -> Any:
-    """Return a value as JSON has it.
+    """Return a value as JSON data.
 
     Raises:
-        OptionError: pydantic does not know how to write it.
+        OptionError: pydantic cannot convert it.
     """
     from pydantic import TypeAdapter
 

@@ -1,7 +1,7 @@
-"""Prompts without end: windows of them are read, answered and given away before the next window is read.
+"""Answer an iterable of prompts of any length, one window at a time, in constant memory.
 
-What is kept at any time is one window. Within it rows are sorted by length and share batches, so a window is several batches;
-and it is what an interrupted job loses, so it is no longer than about half a minute. The first one is small, so that the first
+Within a window rows are sorted by length and share batches, so a window is several batches; and an interrupted
+job loses one window, so it is no longer than about half a minute. The first one is small, so that the first
 answers come soon.
 """
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 #: Batches in a window: enough rows to sort by length.
 _BATCHES = 8
-#: Rows of the first window, and of the largest, where no size of batches is stated.
+#: Rows of the first window, and of the largest, if no batch size is given.
 _FIRST, _MOST = 64, 4096
-#: A window that took longer is not followed by a larger one.
+#: Seconds; a window that took longer is not followed by a larger one.
 _LONG_S = 15.0
 
 
@@ -36,14 +36,14 @@ class WindowSize:
     """How many rows the next window has.
 
     Args:
-        batch_size: Rows that the model works on at a time; None: not stated.
-        rows: Of every window; None: few at first, twice as many after each window that was short.
+        batch_size: Rows that the model works on at a time; None for the default.
+        rows: Rows of every window; None for few at first, twice as many after each short window.
 
     Attributes:
-        rows: Of the next window.
+        rows: Rows of the next window.
 
     Raises:
-        OptionError: A number is no whole number above 0.
+        OptionError: A number is not a whole number above 0.
     """
 
     def __init__(self, batch_size: int | None = None, rows: int | None = None) -> None:
@@ -52,7 +52,7 @@ class WindowSize:
         self._most = max(_MOST, self.rows)
 
     def took(self, seconds: float) -> None:
-        """Choose the size of the next window by how long this one took."""
+        """Choose the size of the next window from the time of this one."""
         if not self._fixed and seconds < _LONG_S:
             self.rows = min(2 * self.rows, self._most)
 
@@ -66,18 +66,18 @@ def map_prompts(
     window: int | None,
     progress: bool | None,
 ) -> Iterator[Generation[Any] | Failure]:
-    """Return an iterator over what comes of the prompts, in their order; arguments are checked now.
+    """Return an iterator over the generations and failures of prompts, in order; arguments are checked immediately.
 
     Args:
-        batch: Whom to ask, and how.
+        batch: The settings of the batch.
         prompts: Texts or chats; read one window at a time.
-        grammar: Of all values.
-        seed: Of the first row, counted up; None: none.
-        window: Rows of a window; None: as `WindowSize`.
+        grammar: The grammar of all values.
+        seed: The seed of the first row, counted up; None for none.
+        window: Rows of a window; None for `WindowSize`.
         progress: As for `LanguageModel.batch`.
 
     Raises:
-        OptionError: An argument cannot be meant; in the first window, as `raise_misuse`.
+        OptionError: An argument is invalid; in the first window, as for `raise_misuse`.
     """
     total = len(prompts) if isinstance(prompts, Sized) else None
     given = iter(check_prompts(prompts))

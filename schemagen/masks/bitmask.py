@@ -6,43 +6,21 @@ that of the other engines of this field, so a mask can be handed from one to ano
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from schemagen.errors import BitmaskShapeError, OptionError
+from schemagen.masks.rows import BITS, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    import numpy.typing as npt
     import torch
 
     from schemagen.engine.protocol import Matcher
 
-BITS = 32
 _NATIVE = "schemagen._core"
-
-#: The mask of one row, int32 [ceil(V/32)].
-Words: TypeAlias = "npt.NDArray[np.int32]"
-
-
-def words_of(token_ids: Iterable[int] | slice, words: int) -> Words:
-    """Return the mask int32 [words] of some ids."""
-    bits = np.zeros(words * BITS, dtype=bool)
-    bits[token_ids if isinstance(token_ids, slice) else list(token_ids)] = True
-    return np.packbits(bits, bitorder="little").view(np.int32)
-
-
-def ids_of(words: Words) -> list[int]:
-    """Return the ids of a mask int32 [words], ascending."""
-    found: list[int] = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
-    return found
-
-
-def set_bit(words: Words, token_id: int) -> None:
-    """Allow an id in a mask int32 [words], whose bytes are little-endian; bit 31 is the sign."""
-    words.view(np.uint8)[token_id >> 3] |= np.uint8(1 << (token_id & 7))
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
@@ -146,10 +124,6 @@ def fill_rows(
 
 def _allow_only(token_ids: Sequence[int], bitmask: Any, row: int) -> None:
     """Write a row that allows these tokens and no other."""
-    import numpy as np
-
-    from schemagen.masks.rows import row_of
-
     words = row_of(bitmask, row, bitmask.shape[1] * BITS).view(np.uint32)
     words[:] = 0
     for token_id in token_ids:

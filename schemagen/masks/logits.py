@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from schemagen.masks.bitmask import BITS
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

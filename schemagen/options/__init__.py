@@ -1,7 +1,7 @@
 """The options of the front doors as types, so that editors complete them and type checkers know their names.
 
-Each class is for one family of methods: ``def run(self, prompt, spec, **options: Unpack[GenerateOptions])``. At run time
-`schemagen.decode.option_names` knows the other options of transformers, too; they are given by name, or in a
+Each class is for one family of methods: ``def run(self, prompt, spec, **options: Unpack[GenerateOptions])``. At run
+time `schemagen.decode.option_names` knows the other options of transformers, too; they are given by name, or in a
 ``generation_config``.
 """
 
@@ -25,13 +25,13 @@ class DecodingOptions(TypedDict, total=False):
     ``typical_p``, ``epsilon_cutoff``, ``eta_cutoff``) is given; ``temperature=0`` is greedy, too.
 
     Attributes:
-        max_new_tokens: Most tokens of an answer; 512 where nothing is said.
-        max_length: Most tokens of prompt and answer together.
-        min_new_tokens: Fewest tokens of an answer.
+        max_new_tokens: Maximum number of tokens of an answer; 512 by default.
+        max_length: Maximum number of tokens of prompt and answer together.
+        min_new_tokens: Minimum number of tokens of an answer.
         max_time: Seconds after which the answer is cut off, which is an error.
         do_sample: Whether tokens are drawn at random.
         temperature: Divides the logits before sampling; 0 is greedy.
-        top_k: Sample from so many tokens.
+        top_k: Sample from this many of the likeliest tokens.
         top_p: Sample from the likeliest tokens that together have this probability.
         min_p: Sample from tokens with at least this share of the highest probability.
         typical_p: Sample from tokens of typical information that together have this probability.
@@ -41,23 +41,23 @@ class DecodingOptions(TypedDict, total=False):
         length_penalty: Above 0, beams prefer long texts, below 0 short ones.
         early_stopping: When beam search ends.
         repetition_penalty: Above 1, tokens that are in the text already become unlikely.
-        no_repeat_ngram_size: Runs of so many tokens occur once at most.
+        no_repeat_ngram_size: Runs of this many tokens occur at most once.
         bad_words_ids: Sequences of tokens that must not occur.
-        sequence_bias: Sequences of tokens and what is added to their logits.
+        sequence_bias: Sequences of tokens, and the numbers to add to their logits.
         suppress_tokens: Tokens that must not occur.
         penalty_alpha: Contrastive search.
         guidance_scale: Classifier-free guidance.
         assistant_model: A smaller model that proposes tokens.
         prompt_lookup_num_tokens: Tokens that are proposed from the prompt at a time.
-        stop_strings: Texts behind which the answer ends; an error, unless the type lets it end there.
-        tokenizer: Of the model, if it is not to be that of ``lm``, for the options that need one.
-        assistant_tokenizer: Of the assistant, where it has another.
+        stop_strings: Texts that end the answer; an error, unless the type lets it end there.
+        tokenizer: The tokenizer of the model, if not that of ``lm``, for the options that need one.
+        assistant_tokenizer: The tokenizer of the assistant, if it has another.
         use_cache: Whether keys and values are kept.
         cache_implementation: How they are kept.
         generation_config: An object with any of these options, and all others that transformers has.
-        logits_processor: Further processors; the constraint comes behind them.
+        logits_processor: Further processors; the constraint comes after them.
         stopping_criteria: Further reasons to cut the answer off.
-        streamer: An object that is given the tokens.
+        streamer: An object that receives the tokens.
     """
 
     max_new_tokens: int | None
@@ -96,14 +96,14 @@ class DecodingOptions(TypedDict, total=False):
 
 
 class AnswerOptions(DecodingOptions, total=False):
-    """What every front door takes that answers with a value.
+    """Options of all methods that answer with a value.
 
     Attributes:
         whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
         property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
         as_: How the value is written, as for `schemagen.compile`; a compiled grammar has its own.
         reasoning: Whether the model thinks before it answers, and in how many tokens.
-        show_schema: What the prompt says of the answer: True or "shape", "json_schema", "example", "typescript"; or False.
+        show_schema: The answer in the prompt: True or "shape", "json_schema", "example", "typescript"; or False.
         chat_template: Whether the chat template of the tokenizer is used, if there is one.
     """
 
@@ -172,7 +172,7 @@ class StreamOptions(AnswerOptions, total=False):
 
     Attributes:
         seed: Makes sampling reproducible.
-        partials: Whether there is a `Snapshot` after each step that changed something.
+        partials: Whether to yield a `Snapshot` after each step with a change.
     """
 
     seed: int | None
@@ -195,7 +195,7 @@ class StreamCallOptions(ChatOptions, total=False):
     """Options of `stream_call`, beside those that the method names itself.
 
     Attributes:
-        profile: The wire format, if it is not to be told from the chat template.
+        profile: The wire format, unless the chat template determines it.
     """
 
     profile: Any

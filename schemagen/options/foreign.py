@@ -1,4 +1,4 @@
-"""What options are called in other libraries, and what to write here instead."""
+"""The names of options in other libraries, and their counterparts here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STREAM = "for events use lm.stream(prompt, spec)"
 _MODEL = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
 _PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
 
-#: Names of other libraries -> what to write here.
+#: Names of other libraries -> the advice about them.
 FOREIGN = {
     **dict.fromkeys(
         ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), _BUDGET
@@ -55,12 +55,12 @@ FOREIGN = {
     "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
 }  # fmt: skip
 
-#: Names of other libraries -> the argument that they stand for.
+#: Names of other libraries -> the corresponding argument.
 STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in FOREIGN.items()}
 
 _QUANTIZED = "transformers has quantization_config=, as BitsAndBytesConfig(load_in_4bit=True)"
 
-#: Names of other libraries -> what to write in `schemagen.load`; {value} is what was given.
+#: Names of other libraries -> the advice for `schemagen.load`; {value} is the given value.
 FOREIGN_IN_LOAD = {
     **dict.fromkeys(("device", "devices"), "write device_map={value}"),
     **dict.fromkeys(("precision", "data_type"), "it is called dtype"),

@@ -1,4 +1,4 @@
-"""`requires`: a call without its prompt, its type or its tools says what to write, in place of Python's bare TypeError."""
+"""`requires`: a call without its prompt, its type or its tools gets advice, in place of Python's bare TypeError."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-#: Names of arguments -> what they are.
+#: Names of arguments -> their descriptions.
 _WHAT = {
     "prompt": "a prompt",
     "prompts": "prompts",
@@ -22,7 +22,7 @@ _WHAT = {
     "tools": "tools",
     "lm": "a model",
 }
-#: Names of arguments -> what to write.
+#: Names of arguments -> the advice if they are missing.
 _FIXES = {
     "prompt": 'the prompt comes first, a text or a chat: {call}; a chat is [{{"role": "user", "content": "..."}}, ...]',
     "prompts": "the prompts come first, in a list: {call}",
@@ -30,7 +30,7 @@ _FIXES = {
     "tools": "the tools are the second argument, in a list: {call}",
     "lm": "the model comes first: {call}",
 }
-#: Of arguments that stand for one of ours in other libraries. `prompts` takes what is given for a prompt.
+#: Our arguments that share their names in other libraries. `prompts` matches the foreign names of a prompt.
 _ALIKE = {"prompts": "prompt"}
 
 
@@ -38,11 +38,11 @@ def requires(*names: str, call: str) -> Callable[[F], F]:
     """Return a decorator for a method whose first arguments are these; type checkers see the method as it is.
 
     Args:
-        names: The arguments that the method cannot do without, in their order.
-        call: What a right call looks like.
+        names: The required arguments, in their order.
+        call: An example of a correct call.
 
     Raises:
-        OptionError: By the method, one of them is not given.
+        OptionError: Raised by the method if one of them is missing.
     """
 
     def decorate(method: F) -> F:
@@ -72,5 +72,8 @@ def _missing(name: str, call: str, options: Mapping[str, Any]) -> OptionError:
     fact = f"{call.partition('(')[0]}(...) needs {_WHAT[name]}"
     why = f"the argument {name} is missing"
     if foreign is not None:
-        fact, why = f"{foreign}= is no option here", f"the argument {name} is missing, and {foreign}= is not its name"
+        fact, why = (
+            f"{foreign}= is not an option here",
+            f"the argument {name} is missing, and {foreign}= is not its name",
+        )
     return OptionError(fact, why=why, fix=_FIXES[name].format(call=call))

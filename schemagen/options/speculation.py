@@ -1,4 +1,4 @@
-"""`Speculation`: how much a language model reads ahead, and from what."""
+"""`Speculation`: how far a language model reads ahead, and the sources of its drafts."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from schemagen.errors import OptionError
 if TYPE_CHECKING:
     from schemagen.decode.speculation.drafts import Drafter
 
-#: With the token that is read in any case these are sixteen, a width that matrix products like.
+#: With the token that is read in any case these are sixteen, a good width for matrix products.
 MAX_DRAFT = 15
 
 
 @dataclass(frozen=True, slots=True)
 class Speculation:
-    """What proposes tokens that the model then reads several at a time; the answers are the same with all of it and without.
+    """The sources of draft tokens, which the model reads several at a time; they never change the answers.
 
     Attributes:
-        max_draft: Tokens that are proposed at a time, at most; 0: none, the model is asked token by token. How many it is worth
-            to propose is measured.
-        counts: Whether tokens are proposed that came at the same place of the grammar before.
-        prompt_lookup: Whether what the prompt says is proposed.
-        assistant: A small model of transformers, or a `LanguageModel`, with the same tokens, that proposes under the same
-            constraint.
-        branches: Whether a second guess is read in the same pass where the first one is unsure.
+        max_draft: Maximum number of tokens in a draft; 0 for none, so that the model goes token by token. The best
+            number is measured.
+        counts: Whether to propose tokens that came at the same place of the grammar before.
+        prompt_lookup: Whether to propose text of the prompt.
+        assistant: A small model of transformers, or a `LanguageModel`, with the same tokens, that proposes under the
+            same constraint.
+        branches: Whether to read a second guess in the same pass if the first one is unsure.
         drafters: Further objects that propose (`schemagen.decode.Drafter`).
-        opportunistic: Whether a token is first chosen without a mask, and the mask is worked out only if the grammar forbids it
-            (DOMINO, algorithm 1). The same text again; `Generation.masked_mass` is not measured then.
+        opportunistic: Whether a token is first chosen without a mask, and the mask is computed only if the grammar
+            forbids it (DOMINO, algorithm 1). The text is the same; `Generation.masked_mass` is not measured then.
 
     Raises:
         OptionError: A number is negative.
@@ -44,14 +44,14 @@ class Speculation:
     opportunistic: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant."""
+        """Refuse invalid values."""
         check_count("max_draft", self.max_draft, least=0)
         model = getattr(self.assistant, "model", self.assistant)
         if model is not None and not callable(model):
             raise OptionError(
                 f"the assistant is {type(self.assistant).__name__}",
                 why="it is neither a model of transformers nor a LanguageModel",
-                fix="give what schemagen.load or AutoModelForCausalLM.from_pretrained returns",
+                fix="give the result of schemagen.load or AutoModelForCausalLM.from_pretrained",
             )
 
     @property
@@ -61,5 +61,5 @@ class Speculation:
         return inner if hasattr(inner, "generate") else self.assistant
 
 
-#: What a model does where nothing else is said.
+#: The default of a model.
 DEFAULT = Speculation()

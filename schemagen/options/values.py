@@ -1,8 +1,9 @@
-"""What the values of options of ``generate`` may be, and what transformers is given for them.
+"""The valid values of options of ``generate``, and their form for transformers.
 
-transformers checks some values where they are used, some not at all, and takes an ``int`` for no ``float``. So each value is
-read here, before the model works: numbers of any type become those of Python, sequences become lists, and what cannot be
-meant is an error that names the option. Names are checked elsewhere (`schemagen.decode.option_names`); None is no value.
+transformers checks some values where they are used, some not at all, and does not accept an ``int`` as a ``float``. So
+each value is checked here, before the model works: numbers of any type become those of Python, sequences become lists,
+and an invalid value is an error that names the option. Names are checked elsewhere (`schemagen.decode.option_names`);
+None means that the option is not given.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _MOST_TOKENS = 2**62
 
 
 def checked_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with their values as transformers takes them.
+    """Return options with their values in the form for transformers.
 
     Args:
-        given: Options by name. Those that are not known here, and None, stay as they are.
+        given: Options by name. Unknown options, and None, are left unchanged.
 
     Raises:
-        OptionError: A value cannot be meant, also one of a ``generation_config``.
+        OptionError: A value is invalid, even one of a ``generation_config``.
     """
     found = {name: _checked(name, value) for name, value in given.items()}
     config = found.get("generation_config")
@@ -80,7 +81,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _texts(name: str, value: Any) -> list[str]:
-    """Read texts at which to stop; a single one is one, too."""
+    """Read texts at which to stop; a single text is allowed, too."""
     texts = [value] if isinstance(value, str) else _items(value)
     if not texts or not all(isinstance(text, str) and text for text in texts):
         why = "an empty text is everywhere" if texts and "" in texts else "a text is a str"
@@ -98,7 +99,7 @@ def _token_ids(name: str, value: Any) -> list[int]:
 
 
 def _token_id(value: Any) -> int | None:
-    """Return a token id as an int, None for what is none."""
+    """Return a token id as an int; None if it is not one."""
     try:
         number = -1 if isinstance(value, bool) else index(value)
     except TypeError:
@@ -107,7 +108,7 @@ def _token_id(value: Any) -> int | None:
 
 
 def _items(value: Any) -> list[Any] | None:
-    """Return the items of something that has an order; None for everything else."""
+    """Return the items of an ordered iterable; None for anything else."""
     if isinstance(value, (str, bytes, Mapping, set, frozenset)) or not isinstance(value, Iterable):
         return None
     try:
@@ -128,7 +129,7 @@ def _sequences(name: str, value: Any) -> list[list[int]]:
 
 
 def _biases(name: str, value: Any) -> dict[tuple[int, ...], float]:
-    """Read biases: of token ids by a dict, or pairs of both in a list, which is what files hold."""
+    """Read biases of token ids from a dict, or from a list of pairs, as files have them."""
     pairs = list(value.items()) if isinstance(value, Mapping) else _items(value)
     fix = "give a dict from tuples of token ids to numbers, as {(5,): -2.0}; or leave it out"
     if not pairs or not all(len(_items(pair) or ()) == 2 for pair in pairs):

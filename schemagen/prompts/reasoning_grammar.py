@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from schemagen.engine.languages import compile_language
+from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import OptionError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part

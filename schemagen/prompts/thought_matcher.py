@@ -22,14 +22,13 @@ import numpy as np
 from schemagen.arguments import check_fill, check_token_id
 from schemagen.engine.forced_tokens import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError
-from schemagen.masks.bitmask import BITS, ids_of, words_of
-from schemagen.masks.rows import row_of
+from schemagen.masks.rows import BITS, ids_of, row_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from schemagen.engine.protocol import Matcher
-    from schemagen.masks.bitmask import Words
+    from schemagen.masks.rows import Words
     from schemagen.vocabulary import Vocabulary
 
 

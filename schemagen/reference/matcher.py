@@ -278,6 +278,14 @@ class ReferenceMatcher:
             forced.extend(ids)
         return forced
 
+    def forced_run(self, most: int = MAX_FORCED) -> list[int]:
+        """Return the forced tokens, at most ``most`` of them."""
+        return self.forced_tokens()[:most]
+
+    def place(self) -> int:
+        """Return 0: two texts are not compared here."""
+        return 0
+
     def allowed_tokens(self) -> list[int]:
         """Return the ids allowed next, ascending (EOS ids included where the text may end).
 

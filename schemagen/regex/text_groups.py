@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from schemagen.errors import LimitError
-from schemagen.regex import wildcards
 from schemagen.regex.ast import (
     ANY_CHAR,
     Alternation,
@@ -30,6 +29,15 @@ from schemagen.regex.ast import (
     union,
 )
 from schemagen.regex.syntax import PLAIN
+from schemagen.regex.wildcards import (
+    delimited_list,
+    delimited_subsequence,
+    paragraph_text,
+    quoted_text,
+    substring_text,
+    text_before,
+    unquoted_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,20 +137,20 @@ def _until(group: TextGroup) -> Regex:
     stop = group.fixed_text()
     if not stop:
         group._refuse("has no stop", "write the text that ends it: '(?P<TEXT_UNTIL>stop)'")  # noqa: SLF001 - one module
-    return wildcards.text_before(stop)
+    return text_before(stop)
 
 
 def _substring(group: TextGroup) -> Regex:
-    return wildcards.substring_text(group.fixed_text())
+    return substring_text(group.fixed_text())
 
 
 def _list(group: TextGroup) -> Regex:
     delimiter, items = group.delimiter_and_items()
-    return wildcards.delimited_list(delimiter, union(*items))
+    return delimited_list(delimiter, union(*items))
 
 
 def _subsequence(group: TextGroup) -> Regex:
-    return wildcards.delimited_subsequence(*group.delimiter_and_items())
+    return delimited_subsequence(*group.delimiter_and_items())
 
 
 def _token(group: TextGroup) -> Regex:
@@ -153,7 +161,7 @@ def _token(group: TextGroup) -> Regex:
     """
     group.nothing()
     if group.is_named:
-        return wildcards.paragraph_text() if group.name == "PARAGRAPH_TOKEN" else repeat(ANY_CHAR, 1, None)
+        return paragraph_text() if group.name == "PARAGRAPH_TOKEN" else repeat(ANY_CHAR, 1, None)
     line = "[^\\n]" if group.name == "PARAGRAPH_TOKEN" else "(?s:.)"
     raise group.cursor.unsupported(
         f"the text group {group.name} cannot be compiled",
@@ -173,8 +181,8 @@ def _image(group: TextGroup) -> NoReturn:
 
 
 _LANGUAGES: dict[str, Callable[[TextGroup], Regex]] = {
-    "QUOTED_TEXT": _without_argument(wildcards.quoted_text),
-    "UNQUOTED_TEXT": _without_argument(wildcards.unquoted_text),
+    "QUOTED_TEXT": _without_argument(quoted_text),
+    "UNQUOTED_TEXT": _without_argument(unquoted_text),
     "IMAGE": _image,
     "TEXT_TOKEN": _token,
     "PARAGRAPH_TOKEN": _token,

@@ -1,4 +1,4 @@
-"""`AnswerRequest`: a prompt, and the type, schema, pattern or choice that the answer is a value of."""
+"""`AnswerRequest`: a prompt, and the type, schema, pattern or choice of its answer."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """How an answer is laid out, and what the prompt says of it.
+    """The layout of an answer, and its description in the prompt.
 
     Attributes:
         whitespace: As for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
-        show_schema: Whether the schema, the choices or the pattern are appended to the prompt, and how a schema is.
+        show_schema: Whether and how to append the schema, the choices or the pattern to the prompt.
         chat_template: Whether the chat template of the tokenizer is used.
         as_: As for `schemagen.compile`.
         heal: Whether the answer may share a token with the end of the prompt.
 
     Raises:
-        OptionError: ``show_schema`` or ``chat_template`` cannot be meant, or there is no such format.
+        OptionError: ``show_schema`` or ``chat_template`` is invalid, or the format is unknown.
     """
 
     whitespace: WhitespacePolicy = "flexible"
@@ -50,16 +50,16 @@ class AnswerForm:
     heal: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse flags that are none, and formats that there are not."""
+        """Refuse invalid flags and unknown formats."""
         check_format(self.as_)
         check_flags(show_schema=self.show_schema, chat_template=self.chat_template, heal=self.heal)
 
     def grammar(self, lm: ModelAccess, spec: Any) -> Grammar:
-        """Return the grammar of a spec, which may be one already.
+        """Return the grammar of a spec, or the spec if it is a grammar.
 
         Raises:
             SchemaError: As `schemagen.compile`.
-            VocabularyError: It is one over the vocabulary of another model.
+            VocabularyError: It is a grammar over the vocabulary of another model.
             OptionError: It was compiled for another format, or ``show_schema`` does not describe the format.
         """
         check_for_format(
@@ -82,10 +82,10 @@ class AnswerForm:
         return spec
 
     def messages(self, prompt: str | Sequence[Message], grammar: Grammar) -> list[dict[str, Any]]:
-        """Return the chat to render, with what the answer has to be.
+        """Return the chat to render, with the description of the answer.
 
         Raises:
-            GenerationError: The prompt is none.
+            GenerationError: The prompt is invalid.
         """
         messages = as_messages(prompt)
         if not self.show_schema:
@@ -101,7 +101,7 @@ class AnswerRequest(Request):
     """One attempt at a value of a grammar.
 
     Attributes:
-        grammar: What the answer must be.
+        grammar: The grammar of the answer.
         chat_template: Whether the chat template of the tokenizer is used.
         heal: Whether the answer may share a token with the end of the prompt.
     """
@@ -117,13 +117,14 @@ class AnswerRequest(Request):
         """Return the first attempt.
 
         Raises:
-            GenerationError: The prompt is none.
-            OptionError: The vocabulary cannot write what ends the thoughts; or a prompt is healed in front of thoughts.
+            GenerationError: The prompt is invalid.
+            OptionError: The vocabulary cannot write the end of the thoughts; or a prompt is to be healed before
+                thoughts.
         """
         if form.heal and settings.thinker is not None:
             raise OptionError(
                 "heal=True beside reasoning=",
-                why="thoughts come directly behind the prompt, and begin with tokens of their own",
+                why="thoughts come directly after the prompt, and begin with their own tokens",
                 fix="leave one of them out",
             )
         return cls(
@@ -137,7 +138,7 @@ class AnswerRequest(Request):
 
     @property
     def constraint(self) -> Constraint:
-        """What the model may write, thoughts included."""
+        """The constraint of the text, thoughts included."""
         return self.grammar if self.thinking is None else self.thinking
 
     def render(self) -> tuple[str, bool]:

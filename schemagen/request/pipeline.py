@@ -1,23 +1,25 @@
 """The walk of a request, the same under every method of a `LanguageModel` that asks the model for something.
 
 1. `Settings.of` reads the options of the call: names, values, how to think, how often to ask.
-2. A `Request` is made of a prompt and what the answer has to be: an `AnswerRequest` of a spec, or a `CallRequest` of tools.
+2. A `Request` is made of a prompt and the spec of the answer: an `AnswerRequest` of a spec, or a `CallRequest` of
+tools.
    The constraint is compiled here, and the shape of the answer joins the messages.
 3. `Request.prepare` writes the prompt as the model reads it, in tokens: a `Prepared`.
 4. `Prepared.decode` has the model write a text of the constraint: a `Decoded`.
-5. `Request.complete` takes the thoughts off and validates the rest. That gives a `Generation`; or, where a validator refuses
-   the answer, the `Request` to make instead, which tells the model why; or the error, after the last attempt.
+5. `Request.complete` removes the thoughts and validates the rest. That gives a `Generation`; or, if a validator refuses
+   the answer, the next `Request`, which tells the model why; or the error, after the last attempt.
 
-What the methods do with these steps:
+The methods use these steps as follows:
 
-- ``lm(...)``, `generate`, `run` and `call` are `complete_request`, which takes steps 3 to 5 until there is a `Generation`.
-- `batch` takes steps 2, 3 and 5 for each row, and step 4 for all rows together; the requests of step 5 are the next round.
-- `stream` and `stream_call` take step 4 in a thread and turn the tokens into events; step 5 gives the last event.
-- `chat` is one `CallRequest` for each turn; the results of its calls are among the messages of the next one.
-- `generate_text` and `render` want the prompt alone: they render and encode it with the functions that step 3 uses.
+- ``lm(...)``, `generate`, `run` and `call` are `complete_request`, which takes steps 3 to 5 until there is a
+`Generation`. - `batch` takes steps 2, 3 and 5 for each row, and step 4 for all rows together; the requests of step 5
+are the next round. - `stream` and `stream_call` take step 4 in a thread and turn the tokens into events; step 5 gives
+the last event. - `chat` is one `CallRequest` for each turn; the results of its calls are among the messages of the next
+one. - `generate_text` and `render` want the prompt alone: they render and encode it with the functions that step 3
+uses.
 
-A request never changes, so it may be shared, and made again. Rejected: one object that keeps its attempts, which a batch would
-have to take apart again; and steps as methods of `LanguageModel`, which every method would call in an order of its own.
+A request never changes, so it may be shared and repeated. Rejected: one object that keeps its attempts, which a batch
+would have to take apart again; and steps as methods of `LanguageModel`, which every method would call in its own order.
 """
 
 from __future__ import annotations
@@ -41,13 +43,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A prompt as the model reads it, and what may follow.
+    """A prompt in tokens, and the constraint of the text after it.
 
     Attributes:
-        settings: Whom to ask, and the options.
+        settings: The model and the options.
         token_ids: The prompt.
-        constraint: What the text must be.
-        reopened: The end of the prompt, which the model writes again before its answer; empty where it is not healed.
+        constraint: The constraint of the text.
+        reopened: The end of the prompt, which the model writes again before its answer; empty if it is not healed.
     """
 
     settings: Settings
@@ -59,7 +61,7 @@ class Prepared:
         """Have the model write a text.
 
         Args:
-            streamer: Told the tokens as they come.
+            streamer: Gets the tokens as they come.
 
         Raises:
             GenerationError: As `schemagen.decode.loop.decode`.
@@ -76,18 +78,18 @@ class Prepared:
         )
 
     def answer_of(self, decoded: Decoded) -> Decoded:
-        """Take the end of the prompt off what the model wrote."""
+        """Remove the end of the prompt from the generated text."""
         return replace(decoded, text=decoded.text[len(self.reopened) :]) if self.reopened else decoded
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the model wrote, the thoughts taken off.
+    """The generated text without the thoughts.
 
     Attributes:
-        decoded: All of it.
+        decoded: The whole text.
         text: The answer.
-        reasoning: The thoughts; None if there are none to be had.
+        reasoning: The thoughts; None if they are not known.
         reasoning_tokens: How many of the tokens are thoughts.
     """
 
@@ -102,8 +104,8 @@ class Refusal:
     """An answer that a validator refuses.
 
     Attributes:
-        messages: The chat to go on with: the answer, and what is wrong with it.
-        error: What is raised if there are no attempts left.
+        messages: The next chat: with the answer, and its faults.
+        error: The error to raise if no attempts are left.
     """
 
     messages: list[dict[str, Any]]
@@ -115,11 +117,11 @@ class Request(ABC):
     """One attempt at an answer.
 
     Attributes:
-        settings: Whom to ask, and the options.
+        settings: The model and the options.
         messages: The chat.
-        thinking: The grammar of the thoughts and the answer; None: no thoughts.
-        attempt: From 1.
-        seconds: Spent on the attempts before.
+        thinking: The grammar of the thoughts and the answer; None without thoughts.
+        attempt: The number of the attempt, from 1.
+        seconds: The time of the attempts before.
     """
 
     settings: Settings
@@ -131,7 +133,7 @@ class Request(ABC):
     @property
     @abstractmethod
     def constraint(self) -> Constraint:
-        """What the model may write, thoughts included."""
+        """The constraint of the text, thoughts included."""
 
     @abstractmethod
     def render(self) -> tuple[str, bool]:
@@ -142,30 +144,30 @@ class Request(ABC):
         """Return the value of an answer, or a `Refusal`."""
 
     def prepare(self) -> Prepared:
-        """Return the prompt in tokens, and what may follow it.
+        """Return the prompt in tokens, with the constraint of the text after it.
 
         Raises:
             GenerationError: The chat template refuses the messages.
-            OptionError: It leaves no place for thoughts.
+            OptionError: The template leaves no place for thoughts.
         """
         text, templated = self.render()
         return Prepared(self.settings, token_ids_of(self.settings.lm, text, templated=templated), self.constraint)
 
     def split(self, decoded: Decoded) -> Output:
-        """Take the thoughts off what the model wrote."""
+        """Remove the thoughts from the generated text."""
         if self.thinking is None:
             return Output(decoded, decoded.text)
         return Output(decoded, *self.thinking.split(decoded.token_ids))
 
     def complete(self, decoded: Decoded) -> Generation[Any] | Self:
-        """Return what `judge` makes of all that the model wrote."""
+        """Return the result of `judge` for the whole generated text."""
         return self.judge(self.split(decoded))
 
     def judge(self, output: Output) -> Generation[Any] | Self:
-        """Return the generation of an answer, or what to ask instead.
+        """Return the generation of an answer, or the next request.
 
         Raises:
-            ValidationFailed: A validator refused it, and there are no attempts left.
+            ValidationFailed: A validator refused it, and no attempts are left.
         """
         value = self.read(output)
         if not isinstance(value, Refusal):
@@ -195,7 +197,7 @@ class Request(ABC):
 
 
 def complete_request(request: Request) -> Generation[Any]:
-    """Ask until there is a value.
+    """Repeat the request until there is a value.
 
     Raises:
         GenerationError: As `schemagen.decode.loop.decode`.

@@ -1,4 +1,4 @@
-"""`Settings`: whom a request asks, and the options of the call, read once."""
+"""`Settings`: the model of a request and the options of the call, read once."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class ModelAccess(ABC):
-    """What a request needs of a `LanguageModel`, which is made of parts that are this much of it.
+    """The interface of a `LanguageModel` for requests, which its mixins share.
 
     Attributes:
-        model: With the ``generate`` of transformers.
+        model: A model with the ``generate`` of transformers.
         tokenizer: Its tokenizer.
-        speculation: What is proposed to the model, so that it reads several tokens at a time.
+        speculation: The source of draft tokens, which let the model read several tokens at a time.
     """
 
     model: Any
@@ -54,14 +54,14 @@ class ModelAccess(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What all attempts, rows and turns of a call have in common.
+    """The settings that all attempts, rows and turns of a call share.
 
     Attributes:
         lm: The model.
-        generate_kwargs: For ``model.generate``, checked.
-        thinker: How the model thinks before it answers; None: not at all.
+        generate_kwargs: Options for ``model.generate``, checked.
+        thinker: How the model thinks before it answers; None if it does not.
         retries: How often to ask again when a validator refuses an answer.
-        seed: For sampling; None where nothing need be reproducible.
+        seed: The seed of sampling; None if nothing need be reproducible.
     """
 
     lm: ModelAccess
@@ -85,12 +85,12 @@ class Settings:
         Args:
             lm: The model.
             options: ``reasoning``, ``retries``, ``seed``, and those of ``model.generate``.
-            known: Names that the method takes, beside those of transformers.
-            beside: Names that the method takes by itself, and that may be misspelt.
-            streamed: Whether the answer is streamed, so that some options cannot be had.
+            known: Names that the method takes, besides those of transformers.
+            beside: Other parameters of the method, which the user may have misspelt.
+            streamed: Whether the answer is streamed, which rules out some options.
 
         Raises:
-            OptionError: A name is not known, a value cannot be meant, or the model cannot be asked to think.
+            OptionError: A name is unknown, a value is invalid, or the model cannot be asked to think.
         """
         from schemagen.decode.loop import check_options, check_streamed
         from schemagen.decode.option_names import check_names
@@ -106,10 +106,10 @@ class Settings:
 
 
 def reasoning_format(lm: ModelAccess, reasoning: Any) -> ReasoningFormat | None:
-    """Return how a model is to think before it answers; None: not at all.
+    """Return how a model is to think before it answers; None if it is not to think.
 
     Raises:
-        OptionError: It cannot be meant, or the model's chat template knows no thoughts.
+        OptionError: The option is invalid, or the model's chat template supports no thoughts.
     """
     if reasoning is False:
         return None
@@ -122,7 +122,7 @@ def token_ids_of(lm: ModelAccess, text: str, *, templated: bool) -> tuple[int, .
     """Return the tokens of a prompt as the model reads it; a chat template has written its special tokens already."""
     from schemagen.decode.loop import context_of
 
-    # A prompt that is too long is refused with more words than the tokenizer's own warning has.
+    # For a prompt that is too long our error says more than the tokenizer's own warning.
     context, longest = context_of(lm.model), getattr(lm.tokenizer, "model_max_length", 0)
     quiet = {} if context is None or longest < context else {"verbose": False}
     return tuple(lm.tokenizer(text, add_special_tokens=not templated, **quiet)["input_ids"])

@@ -1,6 +1,7 @@
-"""Rows by the million: sources that are read a window at a time, outputs that survive being killed, and the run between them.
+"""Rows by the million: sources read one window at a time, outputs that survive being killed, and runs between them.
 
-`schemagen batch` is a command line for this package; `schemagen.Rows` is for the engines that read and write by themselves.
+`schemagen batch` is a command line for this package; `schemagen.Rows` is for engines that do their own reading and
+writing.
 """
 
 from schemagen.rows.formats import Format, format_of

@@ -1,8 +1,8 @@
-"""What a JSON Schema is as a type of Apache Arrow, for columns of Parquet, Ray and `datasets`.
+"""The Apache Arrow type of a JSON Schema, for columns of Parquet, Ray and `datasets`.
 
-A type is that of every value of the schema, or there is none: then the column holds JSON texts. There is none for recursive
-schemas, unions of more than one type and null, objects with other keys than those that are listed, and values of any kind.
-A property that is left out is null in the column.
+A schema has an Arrow type if one type fits all of its values; otherwise the column holds JSON texts. Recursive schemas
+have none, nor have unions of more than one type and null, objects with keys that are not listed, and values of any
+kind. A missing property is null in the column.
 
 pyarrow comes with the extra ``parquet``, and is imported where it is used.
 """
@@ -61,7 +61,7 @@ def _missing() -> OptionError:
 
 
 def value_type(spec: Any) -> Any:
-    """Return the Arrow type of the values of a spec; None if there is none, and the column holds JSON texts.
+    """Return the Arrow type of the values of a spec; None if it has none, so that the column holds JSON texts.
 
     Args:
         spec: A type, a JSON Schema, or any other spec: texts are strings.
@@ -101,7 +101,7 @@ def _type_of(schema: Any, document: Mapping[str, Any], depth: int) -> Any:
 
 
 def _type_of_union(members: Any, document: Mapping[str, Any], depth: int) -> Any:
-    """Return the one type that the members have beside null; an integer may be a number."""
+    """Return the one type that the members have besides null; an integer may be a number."""
     others = [member for member in members if not (isinstance(member, Mapping) and member.get("type") == "null")]
     types = [_type_of(member, document, depth) for member in others]
     if not types or None in types:
@@ -139,7 +139,7 @@ def _type_of_object(schema: Mapping[str, Any], document: Mapping[str, Any], dept
 
 
 def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
-    """Return what a reference within the document leads to; None for others."""
+    """Return the target of a reference within the document; None for other references."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = document
@@ -150,7 +150,7 @@ def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
 
 
 def column_of(values: list[Any], column: Any) -> tuple[Any, dict[int, str]]:
-    """Return an array of values, and why some of them are null in it.
+    """Return an array of values, and the reasons why some of them are null in it.
 
     Args:
         values: As `json.loads` returns them.

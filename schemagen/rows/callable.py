@@ -1,8 +1,8 @@
-"""`Rows`: a type and a model as one function over batches of rows, for engines that read and write by themselves.
+"""`Rows`: a type and a model as one function over batches of rows, for engines that do their own reading and writing.
 
-What is held, pickled and hashed are arguments alone. The model is loaded where and when rows first come, once in a process.
-Nothing of Ray, `datasets` or Spark is imported: they call with columns (dicts of lists or arrays), tables of Arrow or data
-frames of pandas, and get back what they gave with two more columns.
+Only arguments are held, pickled and hashed. The model is loaded with the first rows of a process, once.
+Nothing of Ray, `datasets` or Spark is imported: they pass columns (dicts of lists or arrays), tables of Arrow or data
+frames of pandas, and get them back with two more columns.
 """
 
 from __future__ import annotations
@@ -33,40 +33,42 @@ if TYPE_CHECKING:
     from schemagen.errors import SchemagenError
     from schemagen.lm.language_model import LanguageModel
 
-#: Options that say how an answer is laid out, and what the prompt says of it.
+#: Options for the layout of an answer and its description in the prompt.
 _OF_FORM = ("whitespace", "property_order", "show_schema", "chat_template", "as_", "heal")
-#: Models of this process, by what they were loaded with.
+#: The models of this process, by the arguments they were loaded with.
 _MODELS: dict[str, LanguageModel] = {}
 
 
 class Rows:
     """A function over batches of rows: each gets a value of a type, or an error; other columns stay as they are.
 
-    It can be pickled, loads its model when it is first called in a process, and never raises for what is in a row. It takes
-    columns (a dict of lists or arrays), a table of Arrow, a data frame of pandas, or one row as a dict, and returns the same.
+    It can be pickled, loads its model on the first call in a process, and no content of a row makes it raise. It takes
+    columns (a dict of lists or arrays), a table of Arrow, a data frame of pandas, or one row as a dict, and returns the
+    same.
 
     Args:
-        spec: What the values are: a type, a JSON Schema, a `Regex`, ...; one that can be pickled.
+        spec: The spec of the values: a type, a JSON Schema, a `Regex`, ...; one that can be pickled.
         model: Name or folder of a transformers model; None for the bundled one.
         prompt: The column of the prompts: texts or chats.
         template: A text with columns in braces, such as "{title}: {text}", instead of a column of prompts.
-        value: The column of the values. They are structs, lists, numbers, ... as pydantic writes them in JSON; JSON texts where
-            Arrow has no type for them (recursive types, unions, dictionaries), and of all types with ``as_text``.
-        error: The column of the errors: code and fact; null where there is a value.
-        finish_reason: A column for `Generation.finish_reason`, "complete" or "budget"; null where there is an error. None: no
-            such column.
-        as_text: Whether values are JSON texts whatever their type is.
+        value: The column of the values. They are structs, lists, numbers, ... as pydantic writes them in JSON; JSON
+            texts where
+                Arrow has no type for them (recursive types, unions, dictionaries), and for all types with ``as_text``.
+            error: The column of the errors: code and fact; null for rows with a value.
+            finish_reason: A column for `Generation.finish_reason`, "complete" or "budget"; null for rows with an error.
+                None for no such column.
+            as_text: Whether values are always JSON texts.
         device_map: As for `schemagen.load`.
         dtype: As for `schemagen.load`.
         load: Further arguments for `schemagen.load`, such as ``{"quantization_config": ...}``.
-        options: As for `LanguageModel.batch`. With a ``seed`` each row has one of its own, made of this and its prompt, so
-            that its value depends neither on the other rows nor on the engine.
+        options: As for `LanguageModel.batch`. With a ``seed`` each row has its own seed, derived from this one and its
+            prompt, so that its value depends neither on the other rows nor on the engine.
 
     Attributes:
-        fingerprint: A digest of all arguments: the same in every process, another for another type, model or option.
+        fingerprint: A digest of all arguments: the same in every process, different for another type, model or option.
 
     Raises:
-        OptionError: An argument cannot be meant, or pyarrow is not installed (the extra ``parquet``).
+        OptionError: An argument is invalid, or pyarrow is not installed (the extra ``parquet``).
         UnsupportedTypeError: The type has no JSON form.
 
     Example:
@@ -113,7 +115,7 @@ class Rows:
             batch: Columns, a table of Arrow, a data frame of pandas, or one row as a dict.
 
         Raises:
-            OptionError: It is nothing of the kind, or lacks a column.
+            OptionError: It is none of them, or lacks a column.
             SchemaError: The spec cannot be compiled for this model.
         """
         table = Table(batch)
@@ -133,7 +135,7 @@ class Rows:
         return table.with_columns({value: (values, array), **columns})
 
     def load(self) -> LanguageModel:
-        """Return the model: the one that this process has loaded for these arguments, else a new one.
+        """Return the model that this process has loaded for these arguments; load it on the first call.
 
         Raises:
             ModelError: As `schemagen.load`.
@@ -180,7 +182,7 @@ class Rows:
     def features(self, features: Any) -> Any:
         """Return features of `datasets` with the columns of values and errors: for ``map(rows, features=...)``.
 
-        Without them `datasets` takes the types from the first rows, which may have errors alone.
+        Without them `datasets` infers the types from the first rows, which may all have errors.
         """
         from datasets import Features  # pyright: ignore[reportMissingImports]
 
@@ -191,7 +193,7 @@ class Rows:
         return Features({**features, **Features.from_arrow_schema(schema)})
 
     def _names(self) -> list[str]:
-        """Return the columns that are added: of values, of errors and, if it was asked for, of reasons."""
+        """Return the added columns: values, errors and, if requested, finish reasons."""
         return [*self._columns] if self._reason is None else [*self._columns, self._reason]
 
     def _prompts(self, table: Table) -> list[Any]:
@@ -204,7 +206,7 @@ class Rows:
         return [self._template.format_map(dict(zip(names, cells, strict=True))) for cells in rows]
 
     def _answers(self, prompts: list[Any]) -> tuple[list[Any], list[str | None], list[str | None]]:
-        """Return the values as JSON has them, the errors, and why each text is over."""
+        """Return the values as JSON data, the errors, and the finish reasons."""
         found = iter(self._generated([prompt for prompt in prompts if prompt is not None]))
         outcomes = [Row(at, None).failure() if prompt is None else next(found) for at, prompt in enumerate(prompts)]
         values: list[Any] = [None] * len(outcomes)
@@ -244,10 +246,10 @@ class Rows:
         return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Read what was pickled.
+        """Restore the pickled state.
 
         Raises:
-            OptionError: The type has changed since, or is another one on this machine.
+            OptionError: The type has changed since, or differs on this machine.
         """
         self.__dict__.update(state)
         if self._digest() != self.fingerprint:
@@ -263,10 +265,10 @@ class Rows:
 
 
 def _check(spec: Any, model: Any, options: Mapping[str, Any]) -> None:
-    """Refuse arguments that cannot be meant.
+    """Refuse invalid arguments.
 
     Raises:
-        OptionError: There is one.
+        OptionError: An argument is invalid.
     """
     arrow()
     if isinstance(spec, Grammar):
@@ -291,7 +293,7 @@ def _check(spec: Any, model: Any, options: Mapping[str, Any]) -> None:
 
 
 def _prompt(found: Any) -> Any:
-    """Return a text or a chat, also one of numpy or Arrow; None for everything else."""
+    """Return a text or a chat, even one of numpy or Arrow; None for anything else."""
     if isinstance(found, str):
         return str(found)
     if hasattr(found, "tolist"):
@@ -305,7 +307,7 @@ def _names_in(template: str) -> list[str]:
     """Return the columns that a template names.
 
     Raises:
-        OptionError: It names none, or cannot be read.
+        OptionError: It names no columns, or cannot be parsed.
     """
     from string import Formatter
 
@@ -319,18 +321,18 @@ def _names_in(template: str) -> list[str]:
 
 
 def _seed(first: int, prompt: Any) -> int:
-    """Return the seed of a row: of the one that was given and its prompt."""
+    """Return the seed of a row, derived from the given seed and the prompt."""
     said = json.dumps([int(first), prompt], default=repr).encode()
     return int.from_bytes(hashlib.sha256(said).digest()[:7], "big")
 
 
 def _said(error: SchemagenError) -> str:
-    """Return what the column of errors holds."""
+    """Return the text of an error for its column."""
     return f"{error.code}: {error.fact}".encode("utf-8", "backslashreplace").decode()
 
 
 def _jsonable(value: Any) -> Any:
-    """Return a value as pydantic writes it in JSON."""
+    """Return a value as JSON data, as pydantic converts it."""
     from pydantic_core import to_jsonable_python
 
     return to_jsonable_python(value)

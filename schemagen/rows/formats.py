@@ -1,4 +1,4 @@
-"""How results are written: JSON Lines and CSV line by line, Parquet made of JSON Lines when all are there."""
+"""The formats of results: JSON Lines and CSV, written row by row, and Parquet, made of JSON Lines at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ERROR = ("type", "code", "message", "text")
 
 
 class Format(ABC):
-    """What files of results look like.
+    """A file format of results.
 
     Attributes:
         appends: Whether rows can be added to a file; otherwise it is made of JSON Lines at the end.
@@ -33,24 +33,24 @@ class Format(ABC):
     appends = True
 
     def checked(self, results: list[Result]) -> list[Result]:
-        """Return results of which all values can be written: those that cannot have become failures."""
+        """Return the results; values that the format cannot hold have become failures."""
         return results
 
     @abstractmethod
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
-        """Return the bytes of some rows; `first` says that they begin a file."""
+        """Return the bytes of some rows; `first` is true at the start of a file."""
 
     @abstractmethod
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
-        """Yield the results in a file that this program has written; what is cut off at its end is left out.
+        """Yield the results in a file that this program has written; leave out a truncated end.
 
         Args:
             path: The file.
-            size: Of the part of it that counts; None: all of it.
+            size: The number of bytes to read; None to read the whole file.
         """
 
     def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
-        """Make the file out of its rows as JSON Lines, where rows cannot be added.
+        """Make the file from its rows as JSON Lines, if the format cannot append.
 
         Args:
             lines: The rows.
@@ -85,7 +85,7 @@ class JsonLinesFormat(Format):
 
 
 def _value_in(line: bytes, result: Result, value: Any) -> str:
-    """Return the value of a line as it was generated; as JSON has it, if somebody else wrote the line."""
+    """Return the value of a line exactly as generated; in plain JSON if another program wrote the line."""
     before, _, after = line_of(replace(result, value="\0")).partition("\0")
     text = line.rstrip(b"\n").decode("utf-8", "replace")
     as_written = text.startswith(before) and text.endswith(after)
@@ -100,9 +100,9 @@ class CsvFormat(Format):
         rows: list[Sequence[Any]] = [_CSV_NAMES] if first else []
         for result in results:
             error = result.error or {}
-            told = [error.get(name, "") for name in ("code", "message", "text")]
+            parts = [error.get(name, "") for name in ("code", "message", "text")]
             name = result.id if isinstance(result.id, str | None) else json_text(result.id)
-            rows.append([result.index, name, result.value, *told, result.finish_reason])
+            rows.append([result.index, name, result.value, *parts, result.finish_reason])
         return "".join(map(_csv_line, rows)).encode("utf-8", "backslashreplace")
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
@@ -128,7 +128,7 @@ def _csv_line(cells: Sequence[Any]) -> str:
 
 
 class _Head(io.RawIOBase):
-    """The beginning of a file: so many bytes, or all of it."""
+    """The first bytes of a file, or all of it."""
 
     def __init__(self, stream: Any, size: int | None) -> None:
         self._stream = stream
@@ -139,7 +139,7 @@ class _Head(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as there is something; return how far."""
+        """Fill a buffer as far as data is left; return the number of bytes."""
         wanted = len(buffer) if self._left is None else min(len(buffer), self._left)
         found = self._stream.read(wanted)
         buffer[: len(found)] = found
@@ -151,7 +151,7 @@ class ParquetFormat(Format):
     """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``.
 
     Args:
-        spec: Whose values they are.
+        spec: The spec of the values.
     """
 
     appends = False
@@ -217,8 +217,8 @@ def line_of(result: Result) -> str:
     """Return the line of a result."""
     head = json_text({"index": result.index} | ({} if result.id is None else {"id": result.id}))[:-1]
     if result.value is not None:
-        told = f', "finish_reason": {json_text(result.finish_reason)}' if result.finish_reason else ""
-        return f'{head}, "value": {result.value}{told}}}'
+        reason = f', "finish_reason": {json_text(result.finish_reason)}' if result.finish_reason else ""
+        return f'{head}, "value": {result.value}{reason}}}'
     return f'{head}, "error": {json_text(result.error)}}}'
 
 

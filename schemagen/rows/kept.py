@@ -1,4 +1,4 @@
-"""Whether values that an output has are values of its spec: somebody may have changed them since."""
+"""Check the values that an output already has: they may have been changed since."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def value_check(spec: Any) -> Callable[[str], bool]:
-    """Return what tells whether a JSON text is one that could have been generated, and is a value of a spec.
+    """Return a function that tells whether a JSON text could have been generated, and is a value of a spec.
 
     Args:
         spec: A type, a JSON Schema or a grammar; compiled here, over bytes, so that no model is needed.
 
-    Raises:
+    SchemaError: The spec cannot be compiled.
         SchemaError: It cannot be compiled.
 
-    Cost: that of reading the text twice, some microseconds for each of its bytes at most.
+    Cost: reading the text twice, at most some microseconds per byte.
     """
     is_text = isinstance(spec, ContextFree)
-    # Values stand on one line, whatever whitespace they were generated with.
+    # Values are written on one line, even if they were generated with line breaks.
     grammar = compile_spec(spec, Vocabulary.byte_vocabulary(), whitespace="flexible" if is_text else "any")
 
     def accepts(text: str) -> bool:

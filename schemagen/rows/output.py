@@ -1,11 +1,12 @@
-"""Outputs that survive being killed: windows are added, and a record says how far the file counts.
+"""Outputs that survive being killed: windows are appended, and a record states how much of the file is valid.
 
-A window is appended and written to the disk; then the record is replaced by one that counts it. Whatever happens in between,
-bytes behind those that the record counts are cut off when the run goes on. So a row is in the output once or not yet.
+A window is appended and synced to the disk; then the record is replaced by one that includes it. If the run is killed
+in between, the next run cuts off the bytes after the recorded size. So a row is in the output exactly once or not yet.
 
-A new file beside the output replaces it at the end where rows cannot simply be added: when failures are tried again, so that
-rows stay in the order of the input, and for formats that are written as a whole (Parquet). Values that the output has are
-taken over. A record that speaks of the file beside, when there is none, means that it has replaced the output already.
+A new file beside the output replaces it at the end if rows cannot simply be appended: when failures are retried, so
+that rows stay in the order of the input, and for formats that are written as a whole (Parquet). It takes over the
+values of the output. If the record mentions a file beside the output that does not exist, that file has already
+replaced the output.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ class Journal:
 
     Args:
         path: The file.
-        size: Of what counts of it; what is behind is cut off.
+        size: The valid size of the file; the bytes after it are cut off.
 
     Raises:
-        OSError: It cannot be written, or another process writes it.
+        OSError: The file cannot be written, or another process is writing it.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self.size = size
-        path.touch()  # to open it with "w" would empty what another process writes
+        path.touch()  # opening with "w" would empty the file of another process
         self._stream = path.open("r+b")
         try:
             _lock(self._stream)
@@ -53,7 +54,7 @@ class Journal:
         self._stream.seek(size)
 
     def append(self, data: bytes) -> None:
-        """Write some bytes, to the disk."""
+        """Append some bytes, and sync them to the disk."""
         self._stream.write(data)
         self._stream.flush()
         os.fsync(self._stream.fileno())
@@ -69,8 +70,8 @@ class Window:
     """Rows that are written together.
 
     Attributes:
-        results: In the order of the input.
-        prompts_sha256: Of all prompts up to the last of them.
+        results: The results, in the order of the input.
+        prompts_sha256: The digest of all prompts up to the last of them.
         failures: Lines for the file of failures.
     """
 
@@ -86,11 +87,11 @@ class Sink(Protocol):
 
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
-        """How many prompts were read when, and their digests: what an input must begin with."""
+        """Numbers of prompts read at some times, with the digests of these prompts, which the input must still begin with."""
         ...
 
     def kept(self) -> Iterator[Result]:
-        """Yield values that are taken over, in the order of the input."""
+        """Yield the values that are kept, in the order of the input."""
         ...
 
     def open(self, *, more: bool) -> bool:
@@ -102,23 +103,23 @@ class Sink(Protocol):
         ...
 
     def close(self, *, complete: bool) -> None:
-        """End."""
+        """Finish writing."""
         ...
 
     def checked(self, results: list[Result]) -> list[Result]:
-        """Return results that can be written."""
+        """Return the results; those that cannot be written have become failures."""
         ...
 
 
 class StandardOutput:
-    """JSON Lines on standard output, which nothing can go on with."""
+    """JSON Lines on standard output, which cannot be resumed."""
 
     def __init__(self) -> None:
         self.progress = Progress()
 
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
-        """Nothing."""
+        """Return an empty list."""
         return []
 
     def kept(self) -> Iterator[Result]:
@@ -130,25 +131,23 @@ class StandardOutput:
         return True
 
     def checked(self, results: list[Result]) -> list[Result]:
-        """Return them."""
+        """Return them unchanged."""
         return results
 
     def write(self, window: Window) -> None:
         """Print the lines of a window.
 
         Raises:
-            SchemagenError: They cannot be written.
+            SchemagenError: The lines cannot be written.
         """
         try:
             sys.stdout.write("".join(f"{line_of(result)}\n" for result in window.results))
             sys.stdout.flush()
         except OSError as error:
-            nowhere = os.open(os.devnull, os.O_WRONLY)  # for what is still in the buffer when Python exits
+            nowhere = os.open(os.devnull, os.O_WRONLY)  # for the rest of the buffer when Python exits
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)
-            raise unwritten(
-                "standard output", error, fix="write to a file that can be gone on with: --output"
-            ) from error
+            raise unwritten("standard output", error, fix="write to a file that can be resumed: --output") from error
         self.progress = after(self.progress, window)
 
     def close(self, *, complete: bool) -> None:
@@ -161,16 +160,16 @@ class Output:
     Args:
         path: The file.
         shape: Its format.
-        key: What its values depend on.
-        failures: A file for the rows without a value, too; None: none.
-        resume: Whether the file may be there, to go on with.
-        accepts: Whether a value that the file has is one; a row without one is generated again. None: all are.
+        key: The key of its run.
+        failures: An extra file for the rows without a value; None for none.
+        resume: Whether the file may exist, to be resumed.
+        accepts: Whether a value in the file is valid; rows with invalid values are generated again. None to accept all.
 
     Attributes:
-        progress: How far it is.
+        progress: The progress of the output.
 
     Raises:
-        OptionError: It is there and is not to be gone on with, or was made with something else.
+        OptionError: It exists and is not to be resumed, or was made with something else.
     """
 
     def __init__(
@@ -186,7 +185,7 @@ class Output:
         self._path = path
         self._beside = path.with_name(path.name + ".part")
         self._format = shape
-        self._accepts = accepts if shape.appends else None  # a column of Parquet has a type itself
+        self._accepts = accepts if shape.appends else None  # a column of Parquet checks the type itself
         self._has_refused = False
         self._failures_path = failures
         self._record = Record.beside(path, key)
@@ -214,12 +213,12 @@ class Output:
 
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
-        """How many prompts were read when, and their digests: what an input must begin with."""
+        """Numbers of prompts read at some times, with the digests of these prompts, which the input must still begin with."""
         found = [self.progress] if self.progress.before is None else [self.progress, self.progress.before]
         return sorted((each.rows, each.prompts_sha256) for each in found if each.rows)
 
     def kept(self) -> Iterator[Result]:
-        """Yield the results of the output that a new file takes over."""
+        """Yield the results of the old output that the new file takes over."""
         before = self.progress.before
         if before is None or not self._path.exists():
             return iter(())
@@ -237,7 +236,7 @@ class Output:
         """Begin to write; return whether there is anything to do.
 
         Args:
-            more: Whether the input has rows behind those that are counted.
+            more: Whether the input has rows after the recorded ones.
 
         Raises:
             OptionError: The file cannot be written.
@@ -247,13 +246,14 @@ class Output:
         if not (more or wrong or progress.beside or not progress.complete):
             if progress != self._as_read:
                 self._record.write(progress)
-            self._beside.unlink(missing_ok=True)  # the last run was cut off before it did this
+            self._beside.unlink(missing_ok=True)  # the last run was killed before this step
             return False
         again = wrong or not self._format.appends
         try:
             if not progress.beside and not self._is_new and again:
                 self.progress = fresh(progress)
-            # The file is there before the record speaks of it: without it the record would mean another thing.
+            # Create the file before the record mentions it: a record that mentions a missing file means that it was
+            # moved.
             self._journal = Journal(self._beside if self.progress.beside else self._path, self.progress.bytes)
             self._record.write(self.progress)
             if self._failures_path is not None:
@@ -264,10 +264,10 @@ class Output:
         return True
 
     def write(self, window: Window) -> None:
-        """Add a window, then count it.
+        """Append a window, then record it.
 
         Raises:
-            SchemagenError: It cannot be written; what was counted before is intact.
+            SchemagenError: The window cannot be written; earlier windows are intact.
         """
         assert self._journal is not None, "the output is open"
         try:
@@ -291,11 +291,11 @@ class Output:
         """Close the files; if the input was read to its end, a file beside the output replaces it.
 
         Raises:
-            SchemagenError: That cannot be written.
+            SchemagenError: A file cannot be written.
         """
         for journal in (self._journal, self._failures):
             if journal is not None:
-                with suppress(OSError):  # of what could not be written before, and is not counted
+                with suppress(OSError):  # data that could not be written before, and is not recorded
                     journal.close()
         if not complete:
             return
@@ -305,7 +305,7 @@ class Output:
             raise self._unwritten(error) from error
 
     def _complete(self) -> None:
-        """Put the output where it belongs, and say that it is complete."""
+        """Put the output in its place, and record that it is complete."""
         done = replace(self.progress, complete=True, beside=False, before=None)
         if not self._format.appends:
             made = self._path.with_name(self._path.name + ".tmp")
@@ -320,7 +320,7 @@ class Output:
         self.progress = done
 
     def _is_short(self) -> bool:
-        """Tell whether the file has less than the record counts: somebody has changed it."""
+        """Tell whether the file is shorter than recorded, so that another program has changed it."""
         file = self._beside if self.progress.beside else self._path
         counted = self.progress.bytes if self._format.appends or self.progress.beside else 0
         return file.exists() and file.stat().st_size < counted
@@ -337,7 +337,7 @@ def unwritten(name: str, error: OSError, *, fix: str) -> SchemagenError:
 
 
 def after(before: Progress, window: Window) -> Progress:
-    """Return how far an output is when a window was added, the sizes of files aside."""
+    """Return the progress after a window was added, except for the sizes of files."""
     return replace(
         before,
         rows=before.rows + len(window.results),
@@ -348,10 +348,10 @@ def after(before: Progress, window: Window) -> Progress:
 
 
 def _lock(stream: BinaryIO) -> None:
-    """Keep other processes from writing a file while this one does; the system forgets it with the process.
+    """Keep other processes from writing a file; the lock ends with the process.
 
     Raises:
-        OSError: Another process has it.
+        OSError: Another process holds the lock.
     """
     try:
         import fcntl
@@ -368,7 +368,7 @@ def _has_content(path: Path) -> bool:
 
 
 def _kind_of(name: object) -> str:
-    """Return what an id is: "int", "str", "other", or nothing for None."""
+    """Return the kind of an id: "int", "str", "other", or an empty text for None."""
     if name is None:
         return ""
     fits = isinstance(name, int) and not isinstance(name, bool) and -(2**63) <= name < 2**63

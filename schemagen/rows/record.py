@@ -1,7 +1,7 @@
-"""What an output was made with, and how far it is: a JSON file beside it, replaced after each window.
+"""The record of an output, its settings and its progress: a JSON file beside it, replaced after each window.
 
-The output itself stays one row for each row of the input, for pandas and everything else that reads it. Only what can change a
-value is compared when a run goes on: the number of rows at a time and the retries may be others.
+The output itself keeps one row for each row of the input, for pandas and other readers. A resumed run compares only
+settings that can change a value: the batch size and the retries may differ.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """What the values of a run depend on.
+    """The settings that the values of a run depend on.
 
     Attributes:
-        spec: The spec as it was written, for people.
-        spec_sha256: Of the JSON Schema, and of the names of the validators that a type has besides.
-        options: What was given, by the name that people know it by; values are JSON.
-        schemagen: The version.
+        spec: The spec as the user wrote it, for messages.
+        spec_sha256: The digest of the JSON Schema, and of the names of the validators that a type has besides.
+        options: The options, by the names that users know; values are JSON.
+        schemagen: The version of schemagen.
     """
 
     spec: str
@@ -51,10 +51,10 @@ class RunKey:
         """Return the key of a run.
 
         Args:
-            spec: What the spec is called.
+            spec: The name of the spec.
             target: The spec itself.
             model: Its name or folder; None for the bundled one.
-            options: What else the values depend on.
+            options: The other settings that values depend on.
 
         Raises:
             UnsupportedTypeError: The type has no JSON form.
@@ -62,7 +62,7 @@ class RunKey:
         return cls(spec, fingerprint(target), {"model": model_name(model), **options})
 
     def differences(self, before: RunKey) -> Iterator[str]:
-        """Yield what is other than it was, in words."""
+        """Yield the differences in words."""
         if self.spec_sha256 != before.spec_sha256:
             same = self.spec == before.spec
             yield f"{_shown(self.spec)} has changed" if same else f"SPEC {_shown(before.spec)}, now {_shown(self.spec)}"
@@ -76,17 +76,17 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an output is.
+    """The progress of an output.
 
     Attributes:
-        rows: Of the shard, from its beginning, that are in the output.
-        prompts_sha256: Of their prompts.
-        bytes: How long the file is with these rows; what stands behind them was being written.
-        failures_bytes: The same of the file of failures.
+        rows: The number of rows of the shard, from its beginning, that are in the output.
+        prompts_sha256: The digest of their prompts.
+        bytes: The size of the file with these rows; the bytes after it are an unfinished window.
+        failures_bytes: The same for the file of failures.
         failed: How many of these rows have no value.
         ids: Kinds of ids among them: "int", "str", "other".
         complete: Whether the input was read to its end.
-        before: Of the output whose values a new one takes over; None where there is no new one.
+        before: The progress of the old output whose values a new one takes over; None without a new one.
         beside: Whether the rows are in a file beside the output, which will replace it.
     """
 
@@ -102,7 +102,7 @@ class Progress:
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Progress:
-        """Return what a file says.
+        """Return the progress that a file states.
 
         Raises:
             LookupError: A part is missing.
@@ -116,8 +116,8 @@ class Record:
     """The file beside an output.
 
     Args:
-        path: Where it is.
-        key: Of the run now.
+        path: The path of the record.
+        key: The key of the current run.
     """
 
     def __init__(self, path: Path, key: RunKey) -> None:
@@ -130,10 +130,10 @@ class Record:
         return cls(output.with_name(output.name + ".meta.json"), key)
 
     def write(self, progress: Progress) -> None:
-        """Write the record, at once.
+        """Replace the record atomically.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The record cannot be written.
         """
         beside = self._path.with_name(self._path.name + ".part")
         text = json.dumps({**asdict(self._key), **asdict(progress)}, indent=2)
@@ -144,13 +144,13 @@ class Record:
         beside.replace(self._path)
 
     def read(self, output: Path) -> Progress:
-        """Return how far an output is.
+        """Return the progress of an output.
 
         Args:
-            output: Whose record it is, for messages.
+            output: The output, for messages.
 
         Raises:
-            OptionError: There is no record, or it is that of another run.
+            OptionError: There is no record, or it belongs to another run.
         """
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
@@ -158,7 +158,7 @@ class Record:
             progress = Progress.read(found)
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise OptionError(
-                f"{str(output)!r} has no {self._path.name!r} beside it that says what its values are of",
+                f"{str(output)!r} has no {self._path.name!r} beside it that states how its values were made",
                 why="values of two types or models would be mixed",
                 fix="choose another --output, or remove the file to start anew",
             ) from error
@@ -169,7 +169,7 @@ class Record:
 
 
 def made_with_something_else(output: Path, differences: str) -> OptionError:
-    """Return the error of an output that cannot be gone on with."""
+    """Return the error of an output that cannot be resumed."""
     return OptionError(
         f"{str(output)!r} was made with something else: {differences}",
         why="its values would be mixed with others",
@@ -183,7 +183,7 @@ def fresh(progress: Progress) -> Progress:
 
 
 def fingerprint(target: Any) -> str:
-    """Return what tells specs apart: a schema word for word, and the checks of a type.
+    """Return a digest of a spec: the schema word for word, and the validators of a type.
 
     Raises:
         UnsupportedTypeError: The type has no JSON form.
@@ -199,7 +199,7 @@ def fingerprint(target: Any) -> str:
 
 
 def model_name(model: str | os.PathLike[str] | None) -> str:
-    """Return the name or the absolute folder of a model; the bundled one belongs to a version."""
+    """Return the name or the absolute folder of a model; for the bundled one, the version it belongs to."""
     if model is None:
         return f"bundled with schemagen {version()}"
     return str(Path(model).resolve()) if Path(model).is_dir() else str(model)

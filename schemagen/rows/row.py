@@ -1,4 +1,4 @@
-"""Rows of an input, what became of them, and which of them a process works on."""
+"""Rows of an input, their results, and the shard of rows that a process works on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from schemagen.generation import Failure, Generation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Line breaks stand between the parts of a JSON text, never within one.
+#: Line breaks occur only between the parts of a JSON text, never within one.
 _ONE_LINE = {10: " ", 13: " "}
 
 
@@ -24,12 +24,12 @@ class Row:
     """A row of the input.
 
     Attributes:
-        index: Which one, from 0; empty lines do not count.
-        prompt: A text or a chat; None if there is neither.
-        id: What the row calls itself; None if it does not.
-        place: Where it stands, for people: "line 7".
-        refusal: Why it cannot be read, as what is said of its place: "is not JSON: ..."; None if it can.
-        fix: What to do about that.
+        index: The index of the row, from 0; empty lines do not count.
+        prompt: A text or a chat; None without one.
+        id: The id that the row states; None without one.
+        place: Its place, for messages: "line 7".
+        refusal: Why it cannot be read, to follow the place: "is not JSON: ..."; None if it can.
+        fix: How to correct that.
     """
 
     index: int
@@ -58,15 +58,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a row: one line of the output.
+    """The result of a row: one line of the output.
 
     Attributes:
-        index: Of the row.
-        id: Of the row.
+        index: The index of the row.
+        id: The id of the row.
         value: JSON text on one line; None for a failure.
         error: ``type``, ``code``, ``message`` and ``text`` of a failure; None for a value.
-        encoded: The bytes that an output of this format has for it, where they are known.
-        finish_reason: Of a value: `Generation.finish_reason`; empty for a failure.
+        encoded: The bytes of the result in the format of the output, if they are known.
+        finish_reason: The `Generation.finish_reason` of a value; empty for a failure.
     """
 
     index: int
@@ -82,8 +82,8 @@ class Result:
 
         Args:
             row: The row.
-            outcome: What was generated.
-            text: Whether what is generated is not JSON, as with a grammar, so that the value is a JSON string of it.
+            outcome: The generation, or its failure.
+            text: Whether the generated text is not JSON, as with a grammar, so that the value is a JSON string of it.
         """
         if isinstance(outcome, Generation):
             value = json_text(outcome.text) if text else outcome.text.translate(_ONE_LINE)
@@ -97,8 +97,8 @@ def unwritable(index: int, why: str, text: str = "") -> Failure:
     """Return the failure of a row whose value its column cannot hold.
 
     Args:
-        index: Of the row.
-        why: In words of Arrow.
+        index: The index of the row.
+        why: The reason, in the words of Arrow.
         text: The value.
     """
     error = GenerationError(
@@ -113,21 +113,21 @@ def unwritable(index: int, why: str, text: str = "") -> Failure:
 
 
 def json_text(value: Any) -> str:
-    """Return JSON that UTF-8 can hold: half of a surrogate pair stays the escape that it came as."""
+    """Return JSON that UTF-8 can encode: half a surrogate pair stays an escape."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 def as_prompt(found: Any) -> Any:
-    """Return a text or a chat as it is, and None for everything else."""
+    """Return a text or a chat unchanged, and None for anything else."""
     is_chat = isinstance(found, list) and all(isinstance(message, dict) for message in found)
     return found if isinstance(found, str) or is_chat else None
 
 
 class PromptDigest:
-    """A digest of all prompts so far: of what the values of an output belong to.
+    """A digest of all prompts so far, which ties an output to its input.
 
     Attributes:
-        rows: How many there were.
+        rows: The number of prompts.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class PromptDigest:
         self._hash = sha256()
 
     def add(self, row: Row) -> None:
-        """Count a row in."""
+        """Add a row."""
         self.rows += 1
         said = [row.prompt, row.id] if row.refusal is None else [row.refusal]
         self._hash.update(json.dumps(said, default=repr).encode())
@@ -150,21 +150,21 @@ _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Which rows of an input a process works on: every ``of``-th, from ``number`` on.
+    """The rows of an input that a process works on: every ``of``-th, from ``number`` on.
 
     Attributes:
-        number: Which shard, from 1.
-        of: How many there are.
+        number: The number of the shard, from 1.
+        of: The number of shards.
 
     Raises:
-        OptionError: There is no such shard.
+        OptionError: The shard does not exist.
     """
 
     number: int = 1
     of: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse shards that there are not."""
+        """Refuse shards that do not exist."""
         if not 1 <= self.number <= self.of:
             raise OptionError(
                 f"shard {self.number} of {self.of}",
@@ -177,12 +177,12 @@ class Shard:
         """Return the shard that a text names.
 
         Args:
-            text: "3/8"; "auto" for the one of this process among those that torchrun, accelerate or Slurm started; None for
-                the whole input.
-            environment: Where these say it; None for that of the process.
+            text: "3/8"; "auto" for the one of this process among those that torchrun, accelerate or Slurm started; None
+                for the whole input.
+            environment: The environment variables that state it; None for those of the process.
 
         Raises:
-            OptionError: It names none; or nobody says which one this process has; or there are several processes, and all
+            OptionError: The text names no shard; "auto" finds no variables; or there are several processes, and all
                 would do the whole input.
         """
         given = os.environ if environment is None else environment
@@ -209,7 +209,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def rows_of(self, total: int) -> int:
-        """Return how many of so many rows are in this shard."""
+        """Return how many of a number of rows are in this shard."""
         return len(range(self.number - 1, total, self.of))
 
     def has(self, index: int) -> bool:
@@ -218,7 +218,7 @@ class Shard:
 
     @property
     def suffix(self) -> str:
-        """What stands in the names of its files; empty if it is the only one."""
+        """The suffix of the shard in file names; empty if it is the only one."""
         return "" if self.of == 1 else f"-{self.number:05}-of-{self.of:05}"
 
 

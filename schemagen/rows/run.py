@@ -1,4 +1,4 @@
-"""A run: rows of a source, a window at a time, to an output that can be gone on with."""
+"""A run: the rows of a source, one window at a time, to an output that can be resumed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from schemagen.rows.output import Sink
     from schemagen.rows.sources import Source
 
-#: From rows to what came of them.
+#: From rows to their generations or failures.
 Answer: TypeAlias = Callable[[Sequence[Row]], "list[Generation[Any] | Failure]"]
 
 #: Rows that need no generation and are written together.
@@ -36,12 +36,12 @@ _KEPT_ROWS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of a run.
+    """The counts of a run.
 
     Attributes:
-        values: Rows that have a value now and had none before.
+        values: Rows that got a value in this run.
         failed: Rows without a value.
-        kept: Values from before.
+        kept: Values of earlier runs.
     """
 
     values: int
@@ -52,17 +52,17 @@ class Summary:
 def answers_of(
     lm: LanguageModel, spec: Any, options: Mapping[str, Any] | None = None, seed: int | None = None
 ) -> Answer:
-    """Return what generates the rows of a window.
+    """Return the function that generates the rows of a window.
 
     Args:
         lm: The model.
-        spec: Of the values; compiled here.
+        spec: The spec of the values; compiled here.
         options: As for `LanguageModel.run_batch`.
-        seed: Of row 0; None: greedy.
+        seed: The seed of row 0; None for greedy search.
 
     Raises:
         SchemaError: The spec cannot be compiled.
-        OptionError: An option cannot be meant.
+        OptionError: An option is invalid.
     """
     given = dict(options or {})
     size = given.pop("batch_size", None)
@@ -85,14 +85,14 @@ class RowsRun:
     """Values for all rows of a shard.
 
     Attributes:
-        source: Where the rows come from.
-        sink: Where the results go.
-        start: Returns what generates; called once, if there is anything to do.
-        shard: Which rows.
-        batch_size: Rows that the model works on at a time; None: not stated.
-        window: Rows that are written together; None: as `WindowSize`.
-        text: Whether what is generated is no JSON.
-        with_failures: Whether lines for a file of failures are made.
+        source: The source of the rows.
+        sink: The destination of the results.
+        start: Returns the function that generates; called once, if there is anything to do.
+        shard: The rows to work on.
+        batch_size: Rows that the model works on at a time; None for the default.
+        window: Rows that are written together; None for `WindowSize`.
+        text: Whether the generated texts are not JSON.
+        with_failures: Whether to make lines for a file of failures.
         progress: As for `LanguageModel.batch`.
     """
 
@@ -107,22 +107,22 @@ class RowsRun:
     progress: bool | None = None
 
     def run(self, output: Path | None = None) -> Summary:
-        """Do what is missing; return what came of it.
+        """Generate the missing rows; return the counts.
 
         Args:
-            output: What the output is called, for messages.
+            output: The output, for messages.
 
         Raises:
-            OptionError: The input cannot be read, the output not be written, or the output is of other prompts.
+            OptionError: The input cannot be read, the output cannot be written, or it belongs to other prompts.
             SchemaError: The spec cannot be compiled.
 
-        Cost: memory for one window, whatever the number of rows is.
+        Cost: memory for one window, regardless of the number of rows.
         """
         rows, digest = self.source.rows(self.shard), PromptDigest()
         for wanted, sha256 in self.sink.checkpoints:
             _read(rows, wanted, digest)
             if (digest.rows, digest.text()) != (wanted, sha256):
-                assert output is not None, "only files are gone on with"
+                assert output is not None, "only files are resumed"
                 raise made_with_something_else(output, f"the first {wanted} prompts of the input have changed")
         following = next(rows, None)
         complete = False
@@ -168,21 +168,21 @@ class RowsRun:
         return Summary(new, ended.failed, max(ended.rows, begun.rows) - ended.failed - new)
 
     def _results(self, answer: Answer, rows: Sequence[Row]) -> list[Result]:
-        """Return the results of rows that were generated, as the output can hold them."""
+        """Return the results of generated rows that the output can hold."""
         outcomes = answer(rows)
         found = [Result.of(row, outcome, text=self.text) for row, outcome in zip(rows, outcomes, strict=True)]
         return self.sink.checked(found)
 
     def _failure_lines(self, rows: Sequence[Row], results: Mapping[int, Result]) -> bytes:
-        """Return the lines of rows without a value: what failed and with what, as an input that can be given again."""
+        """Return the lines of rows without a value: prompt and error, in a form that can be an input again."""
         if not self.with_failures:
             return b""
         failed = [(row, results[row.index].error) for row in rows if results[row.index].value is None]
-        told = [{"index": row.index, "id": row.id, "prompt": row.prompt, "error": error} for row, error in failed]
-        return "".join(f"{json_text(each)}\n" for each in told).encode()
+        lines = [{"index": row.index, "id": row.id, "prompt": row.prompt, "error": error} for row, error in failed]
+        return "".join(f"{json_text(each)}\n" for each in lines).encode()
 
     def _bar(self) -> ProgressBar:
-        """Return a progress bar; rows are counted only where it may be seen."""
+        """Return a progress bar; the rows are counted only if it may be visible."""
         bar = ProgressBar(None, wanted=self.progress)
         if bar.is_silent:
             return bar
@@ -193,14 +193,14 @@ class RowsRun:
 
 
 class _Kept:
-    """Values that are taken over, found by their row: both come in the order of the input."""
+    """Kept values, found by their row: both are in the order of the input."""
 
     def __init__(self, results: Iterator[Result]) -> None:
         self._results = results
         self._next = next(results, None)
 
     def beside(self, rows: Iterator[Row], most: int) -> list[tuple[Row, Result | None]]:
-        """Return the next rows, each with its value if it has one, and at most so many without."""
+        """Return the next rows, each with its value if it has one, and at most `most` without."""
         found: list[tuple[Row, Result | None]] = []
         missing = 0
         for row in islice(rows, _KEPT_ROWS):
@@ -215,7 +215,7 @@ class _Kept:
         """Return the value of a row.
 
         Raises:
-            OptionError: The output has it under another id.
+            OptionError: The output has the row under another id.
         """
         while self._next is not None and self._next.index < row.index:
             self._next = next(self._results, None)
@@ -232,6 +232,6 @@ class _Kept:
 
 
 def _read(rows: Iterator[Row], wanted: int, digest: PromptDigest) -> None:
-    """Read rows until so many are in a digest, or there are no more."""
+    """Read rows until a number of them is in a digest, or none are left."""
     for row in islice(rows, wanted - digest.rows):
         digest.add(row)

@@ -1,4 +1,4 @@
-"""Where rows come from: JSON Lines, CSV and Parquet, read a piece at a time, however long they are."""
+"""Sources of rows: JSON Lines, CSV and Parquet of any length, read piece by piece."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of a table, or keys of an object, are read.
+    """The columns of a table, or keys of an object, to read.
 
     Attributes:
-        prompt: Of the prompt; None: "prompt", else "messages".
-        id: Of what the row calls itself, if it is there.
+        prompt: The column of the prompts; None for "prompt", else "messages".
+        id: The column of the ids, if it exists.
     """
 
     prompt: str | None = None
@@ -43,7 +43,7 @@ class Columns:
         """Return the column of the prompts in a table.
 
         Raises:
-            OptionError: There is none.
+            OptionError: It does not exist.
         """
         wanted = ("prompt", "messages") if self.prompt is None else (self.prompt,)
         for name in wanted:
@@ -56,13 +56,13 @@ class Columns:
         )
 
     def of_object(self, found: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return what an object has as its prompt and as its id."""
+        """Return the prompt and the id of an object."""
         prompt = found.get("prompt", found.get("messages")) if self.prompt is None else found.get(self.prompt)
         return prompt, found.get(self.id)
 
 
 class Source(ABC):
-    """An input that can be read from its beginning any number of times."""
+    """An input that can be read from its beginning repeatedly."""
 
     @abstractmethod
     def rows(self, shard: Shard) -> Iterator[Row]:
@@ -74,11 +74,11 @@ class Source(ABC):
 
     @abstractmethod
     def count(self) -> int | None:
-        """Return how many rows there are, all shards together; None if that cannot be told without reading them."""
+        """Return the number of rows of all shards together; None if it is unknown without reading them."""
 
 
 class JsonLines(Source):
-    """A file of JSON Lines: texts, chats, or objects; a line that is none of these is a row without a prompt."""
+    """A file of JSON Lines: texts, chats, or objects; any other line is a row without a prompt."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
         self._path = path
@@ -90,13 +90,13 @@ class JsonLines(Source):
             yield from rows_of_lines(stream, shard, self._columns)
 
     def count(self) -> int:
-        """Return how many lines are not empty."""
+        """Return the number of non-empty lines."""
         with _opened(self._path) as stream:
             return sum(1 for line in stream if line.strip())
 
 
 class Pipe(Source):
-    """JSON Lines of a stream that can be read only once, and that may go on for as long as it likes."""
+    """JSON Lines of a stream that can be read only once, and may be endless."""
 
     def __init__(self, stream: BinaryIO, columns: Columns) -> None:
         self._stream = stream
@@ -124,7 +124,7 @@ class Csv(Source):
             if names.count(name) > 1:
                 raise OptionError(
                     f"{str(path)!r} has the column {name!r} {names.count(name)} times, line 1",
-                    why="which of them is meant cannot be told",
+                    why="the name is ambiguous",
                     fix="rename the others",
                 )
 
@@ -147,7 +147,7 @@ class Csv(Source):
                         yield Row(index, self._read(said), name, place)
 
     def count(self) -> int:
-        """Return how many rows the table has."""
+        """Return the number of rows of the table."""
         with _opened(self._path) as stream:
             return sum(1 for _ in self._table(stream)) - 1
 
@@ -160,7 +160,7 @@ class Csv(Source):
             return None
 
     def _table(self, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows that are not empty, the header first, each with the number of its last line."""
+        """Yield the non-empty rows, the header first, each with the number of its last line."""
         import io
 
         if csv.field_size_limit() < _LONGEST_FIELD:
@@ -212,7 +212,7 @@ class Parquet(Source):
         """Yield the pieces of a file.
 
         Raises:
-            OptionError: It is damaged.
+            OptionError: The file is damaged.
         """
         try:
             yield from file.iter_batches(_PARQUET_ROWS, columns=columns)
@@ -237,7 +237,7 @@ class Parquet(Source):
             yield self._row(index, as_prompt(prompt), found.get(self._columns.id))
 
     def _row(self, index: int, prompt: Any, name: Any) -> Row:
-        """Return a row; one without a prompt if its id cannot be written."""
+        """Return a row; without a prompt if its id cannot be written as JSON."""
         place = f"row {index + 1} of the table"
         try:
             json_text(name)
@@ -247,7 +247,7 @@ class Parquet(Source):
         return Row(index, prompt, name, place)
 
     def count(self) -> int:
-        """Return how many rows the files say that they have."""
+        """Return the number of rows that the files state."""
         found = 0
         for path in self._files:
             with self._open(path) as file:
@@ -278,13 +278,13 @@ def rows_of_lines(stream: BinaryIO, shard: Shard, columns: Columns) -> Iterator[
 
 
 def row_of_line(line: bytes, index: int, number: int, columns: Columns) -> Row:
-    """Return the row of a line; one without a prompt if it holds none."""
+    """Return the row of a line; without a prompt if the line holds none."""
     place = f"line {number}"
     try:
         found = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or nested very deep
-        told = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        return Row(index, None, place=place, refusal=f"is not JSON: {told}")
+    except (ValueError, RecursionError) as error:  # also for numbers of thousands of digits, and deep nesting
+        fault = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        return Row(index, None, place=place, refusal=f"is not JSON: {fault}")
     if isinstance(found, dict):
         prompt, name = columns.of_object(found)
         return Row(index, as_prompt(prompt), name, place)
@@ -298,18 +298,18 @@ def _opened(path: Path) -> BinaryIO:
         raise OptionError(f"cannot read {str(path)!r}: {error}", fix="name a file that is there") from error
 
 
-#: Endings of names -> what reads them; everything else is JSON Lines.
+#: Suffixes of files -> the classes that read them; all other files are JSON Lines.
 _READERS: dict[str, type[Csv | Parquet]] = {".csv": Csv, ".parquet": Parquet, ".pq": Parquet}
 
 
 def open_source(name: str, columns: Columns | None = None, *, again: bool = False) -> Source:
-    """Return the source that a name means.
+    """Return the source that a name denotes.
 
     Args:
-        name: A file: .csv, .parquet, and JSON Lines for every other ending; a folder of Parquet files; or - for JSON Lines
-            on standard input.
-        columns: What is read of it; None for the usual ones.
-        again: Whether it is read more than once. Standard input is kept in a temporary file for that.
+        name: A file: .csv, .parquet, and JSON Lines for every other ending; a folder of Parquet files; or - for JSON
+            Lines on standard input.
+        columns: The columns to read; None for the usual ones.
+        again: Whether it is read more than once. Standard input is copied to a temporary file for that.
 
     Raises:
         OptionError: It cannot be read, or has no prompts.

@@ -1,4 +1,4 @@
-"""Batches of rows as engines have them: dicts of columns, tables of Arrow, data frames of pandas, and one row as a dict."""
+"""Batches of rows in the forms of engines: dicts of columns, tables of Arrow, data frames of pandas, one row as a dict."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from schemagen.errors import OptionError
 
 
 class Table:
-    """A batch, whatever it is made of.
+    """A batch in any of these forms.
 
     Args:
         batch: Columns by their names, a table or record batch of Arrow, a data frame of pandas, or one row as a dict.
 
     Raises:
-        OptionError: It is nothing of the kind.
+        OptionError: The batch has none of these forms.
     """
 
     def __init__(self, batch: Any) -> None:
-        # `datasets` has a table of Arrow behind the columns that it shows: its types settle those of the file.
+        # `datasets` wraps a table of Arrow, whose types determine those of the file.
         self._batch = getattr(batch, "pa_table", batch)
         self._kind = _kind_of(self._batch)
 
     def column(self, name: str) -> list[Any]:
-        """Return the cells of a column as Python objects; what is missing in a data frame is None.
+        """Return the cells of a column as Python objects; missing cells of a data frame become None.
 
         Raises:
-            OptionError: There is no such column.
+            OptionError: The column does not exist.
         """
         names = self._names()
         if name not in names:
@@ -75,10 +75,10 @@ def _series(cells: list[Any], frame: Any) -> Any:
 
 
 def _kind_of(batch: Any) -> str:
-    """Return what a batch is: "arrow", "pandas", "columns" or "row".
+    """Return the form of a batch: "arrow", "pandas", "columns" or "row".
 
     Raises:
-        OptionError: It is nothing of the kind.
+        OptionError: The batch has none of these forms.
     """
     module = type(batch).__module__.partition(".")[0]
     if module == "pyarrow" and hasattr(batch, "schema"):

@@ -34,19 +34,20 @@ def create_app(  # noqa: PLR0913 - every option is a parameter
 
     Args:
         lm: The model.
-        name: What ``GET /v1/models`` calls it; by default the name that it was loaded by. Requests may name any model.
+        name: The name in ``GET /v1/models``; by default the name that the model was loaded by. Requests may name any
+            model.
         limits: Bounds for requests from outside.
-        api_key: What clients have to send as ``Authorization: Bearer ...``; None: nothing.
-        allowed_hosts: Names in the header ``Host``; None: any. A server without a key that listens on this machine alone
-            should take no others, or web pages reach it under a name of their own.
+        api_key: The key that clients have to send as ``Authorization: Bearer ...``; None if clients need none.
+        allowed_hosts: Accepted names in the header ``Host``; None to accept any. A server without a key that listens on
+            this machine alone should not accept others, or web pages reach it under a name of their own.
         show_schema: Whether the shape of an answer is appended to the prompts of chats, as `LanguageModel.run` does.
-        continuous: Whether requests go through the continuous batching of transformers; None: where the model is on an
-            accelerator and can be batched so.
-        docs: Whether ``/docs`` and ``/openapi.json`` are answered, to clients with the key if there is one. The page loads its
-            scripts from a CDN.
+        continuous: Whether requests go through the continuous batching of transformers; None to use it if the model is
+            on an accelerator and supports it.
+        docs: Whether ``/docs`` and ``/openapi.json`` are served, to clients with the key if there is one. The page
+            loads its scripts from a CDN.
 
     Raises:
-        OptionError: An argument cannot be meant, or a package is missing.
+        OptionError: An argument is invalid, or a package is missing.
     """
     from schemagen.errors import OptionError
     from schemagen.installing import install_command

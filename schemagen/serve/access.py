@@ -1,4 +1,4 @@
-"""Who may ask, and how much: the key, the type of the content, the size of a body; and what a page of the server may do."""
+"""Access checks: the key, the content type, the size of a body; and the security headers of the server's pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemagen.serve.errors import RequestError
 if TYPE_CHECKING:
     from fastapi import Request
 
-#: Of each page: it is what it says that it is, stands in no frame, and names itself to nobody.
+#: Sent with each page: no guessing of its type, no embedding in frames, no referrer.
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -22,9 +22,9 @@ SECURITY_HEADERS = {
 
 
 def content_policy(page: str) -> str:
-    """Return the Content-Security-Policy under which a page does what it was written to do, and nothing else.
+    """Return the Content-Security-Policy that lets a page run its own scripts and styles, and nothing else.
 
-    Its own scripts and styles are named by their hashes; it may ask this server, and load nothing.
+    It names them by their hashes. The page may send requests to this server, and load nothing.
     """
     sources = {
         kind: [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in _inside(kind, page)]
@@ -51,7 +51,7 @@ def check_key(request: Request, key: str | None) -> None:
     """Refuse a request without the key.
 
     Raises:
-        RequestError: It has none (401), or another one.
+        RequestError: The key is missing or wrong (401).
     """
     given = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
     if key is None or hmac.compare_digest(given.encode(), key.encode()):
@@ -66,7 +66,7 @@ def check_key(request: Request, key: str | None) -> None:
 
 
 def check_kind(request: Request) -> None:
-    """Refuse what a web page of another origin could send without asking the browser: forms, and plain text.
+    """Refuse requests that a web page of another origin could send without a CORS preflight: forms, and plain text.
 
     Raises:
         RequestError: The content is not declared as JSON (415).

@@ -1,4 +1,4 @@
-"""The routes of the server, and what each does with a request."""
+"""The routes of the server and their handlers."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServerParts:
-    """What the routes work with.
+    """The objects that the routes use.
 
     Attributes:
         lm: The model.
-        name: Of the model.
+        name: The name of the model.
         limits: Bounds on requests.
-        planner: Reads requests.
+        planner: Turns requests into plans.
         scheduler: Writes texts.
-        metrics: Counts.
-        readers: The threads in which requests are read, and planned where nothing is compiled for them.
-        compilers: Where they wait for their turn to compile.
+        metrics: Counts requests and texts.
+        readers: The threads that read requests, and plan those that compile nothing.
+        compilers: The queue of requests that compile.
     """
 
     lm: LanguageModel
@@ -71,7 +71,7 @@ class ServerParts:
     def of(
         cls, lm: LanguageModel, *, name: str, limits: ServerLimits, show_schema: bool, continuous: bool | None
     ) -> ServerParts:
-        """Make them; the thread of the model starts here."""
+        """Make all parts; the thread of the model starts here."""
         scheduler = _scheduler(lm, limits, continuous=continuous)
         compilers = CompileLine(limits.compilers, limits.max_waiting, limits.compile.max_seconds)
         metrics = Metrics(scheduler.counts, compilers.left_behind)
@@ -84,14 +84,14 @@ class ServerParts:
         )
 
     def close(self) -> None:
-        """End the threads; what is being written is answered with an error."""
+        """End the threads; unfinished texts end with an error."""
         self.scheduler.close()
         self.compilers.close()
         self.readers.shutdown(wait=False, cancel_futures=True)
 
 
 def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | None) -> Any:
-    """Return what writes texts with this model."""
+    """Return the scheduler for this model."""
     if continuous is None:
         continuous = lm.model.device.type != "cpu" and can_be_continuous(lm)
     made = ContinuousBatches if continuous else MicroBatches
@@ -151,7 +151,7 @@ def _refusal(error: Exception, parts: ServerParts, path: str) -> JSONResponse:
 
 
 def _add_information(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
-    """Add the routes that ask the model for nothing."""
+    """Add the routes that do not use the model."""
 
     @app.get("/health")
     async def health() -> dict[str, str]:
@@ -177,7 +177,7 @@ def _add_information(app: FastAPI, parts: ServerParts, api_key: str | None) -> N
 
 
 def _add_docs(app: FastAPI, api_key: str | None) -> None:
-    """Add the description of the routes, and FastAPI's page of it."""
+    """Add the OpenAPI description of the routes, and FastAPI's page that shows it."""
 
     @app.get("/openapi.json", include_in_schema=False)
     async def description(request: Request) -> Response:
@@ -193,7 +193,7 @@ def _add_docs(app: FastAPI, api_key: str | None) -> None:
 
 
 def _add_completions(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
-    """Add the routes that ask the model."""
+    """Add the routes that use the model."""
 
     def body_schema(kind: type[CommonRequest]) -> dict[str, Any]:
         schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -237,7 +237,7 @@ async def _answer(
             parts.metrics.requests.labels(path, 200).inc()
             return StreamingResponse(completion.events(), media_type="text/event-stream", headers=_NOT_KEPT)
         found = await _unless_gone(request, completion)
-    except ClientDisconnect:  # before all of the body was there
+    except ClientDisconnect:  # before the whole body arrived
         return Response(status_code=499)
     except Exception as error:  # noqa: BLE001 - a client is always answered
         return _refusal(error, parts, path)
@@ -248,7 +248,7 @@ async def _answer(
 
 
 async def _plan(parts: ServerParts, client: str, read: Callable[[], Any], plan_of: Callable[[Any], Plan]) -> Plan:
-    """Return the plan of a request; what compiles nothing waits for nobody who does."""
+    """Return the plan of a request; a request that compiles nothing does not wait for compilations."""
     loop = asyncio.get_running_loop()
     given = await loop.run_in_executor(parts.readers, read)
     compiled = compiled_fields(given)
@@ -262,7 +262,7 @@ async def _plan(parts: ServerParts, client: str, read: Callable[[], Any], plan_o
 
 
 def _outbox(app: FastAPI) -> Outbox:
-    """Return what hands messages over to this event loop; an app in a test may see several loops, one after another."""
+    """Return the outbox of this event loop; an app in a test may see several loops, one after another."""
     loop, known = asyncio.get_running_loop(), getattr(app.state, "outbox", None)
     if known is None or known[0] is not loop:
         known = app.state.outbox = (loop, Outbox())

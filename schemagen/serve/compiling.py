@@ -1,12 +1,13 @@
-"""`CompileLine`: whose turn it is to compile, and the end of a compilation that does not look at the clock.
+"""`CompileLine`: fair turns for compilations, and an end for those that do not check the clock.
 
-Constraints come from strangers, and compiling one takes up to the limit of time. So that nobody takes all the room there is,
-each client has one compilation at a time, clients take turns, and in a full line the client with the most requests loses one.
+Constraints come from untrusted clients, and compiling one takes up to the limit of time. To stop one client from taking
+all workers, each client has one compilation at a time, clients take turns, and in a full line the client with the most
+requests loses one.
 
-Each compilation has a thread of its own. `Limits` end it in time, unless some part of it fails to look at the clock. After
-twice the limit such a thread is told to end by an exception of its own, which comes before its next step in Python. A thread
-that is inside one call of C does not see it: nobody waits for it any more, and it is left behind, in a number that is bounded.
-A process could be killed in any case, but a compiled grammar cannot be handed from one to another: it would be compiled twice.
+Each compilation has its own thread. `Limits` end it in time, unless some part of it fails to check the clock. After
+twice the limit an asynchronous exception is raised in the thread, before its next step in Python. A thread inside one
+long C call does not see it: it is abandoned, and the number of abandoned threads is bounded. Rejected: processes, which
+can always be killed, but cannot hand over a compiled grammar, so it would be compiled twice.
 
 Invariant: `_running` and `_left` together are at most twice the workers.
 """
@@ -35,11 +36,11 @@ T = TypeVar("T")
 
 
 class _Ended(BaseException):
-    """Raised in a thread whose work is not wanted any more; no ``except Exception`` holds it."""
+    """Raised in a thread whose work is no longer wanted; no ``except Exception`` catches it."""
 
 
 def client_of(host: str | None) -> str:
-    """Return what counts as one client: an address, of IPv6 the network of 64 bits that one customer has."""
+    """Return the identity of a client: its address, or for IPv6 the network of 64 bits that one customer has."""
     try:
         address = ipaddress.ip_address(host or "")
     except ValueError:
@@ -48,12 +49,12 @@ def client_of(host: str | None) -> str:
 
 
 class CompileLine:
-    """Lets clients compile in turns. Any thread may call it, and any event loop.
+    """Lets clients compile in turns. Thread-safe; works with any event loop.
 
     Args:
-        workers: Most compilations at once.
-        most_waiting: Most requests in the line; one more is refused.
-        seconds: The limit of one compilation; after twice as many its thread is given up.
+        workers: Maximum number of concurrent compilations.
+        most_waiting: Maximum number of requests in the line; one more is refused.
+        seconds: The limit of one compilation; after twice this time its thread is abandoned.
     """
 
     def __init__(self, workers: int, most_waiting: int, seconds: float) -> None:
@@ -63,26 +64,27 @@ class CompileLine:
         self._lock = brief_lock()
         self._lines: OrderedDict[str, deque[Future[None]]] = OrderedDict()
         self._running: set[str] = set()  # clients
-        self._left: set[_Work] = set()  # given up, and not at their end
+        self._left: set[_Work] = set()  # abandoned, and not finished yet
         self._is_closed = False
 
     async def run(self, client: str, work: Callable[[], T]) -> T:
-        """Return what `work` returns, or raise what it raises, when the turn of the client has come.
+        """Return the result of `work`, or raise its error, when the turn of the client has come.
 
         Raises:
-            RequestError: Too many requests are waiting (429), too many compilations do not end, or the line is closed (503).
+            RequestError: Too many requests are waiting (429), too many compilations do not end, or the line is closed
+                (503).
             LimitError: The work took more than twice the limit.
         """
         turn = self._line_up(client)
         try:
             await asyncio.wrap_future(turn)
         except asyncio.CancelledError:
-            if not turn.cancel():  # it came in that moment
+            if not turn.cancel():  # the turn came at this moment
                 self._leave(client)
             raise
         thread = _Work(work, self._ended)
         found: asyncio.Future[T] = asyncio.wrap_future(thread.found)
-        found.add_done_callback(lambda each: each.cancelled() or each.exception())  # which nobody may be waiting for
+        found.add_done_callback(lambda each: each.cancelled() or each.exception())  # read even if no caller waits
         try:
             thread.start()
             done, _ = await asyncio.wait({found}, timeout=2 * self._seconds)
@@ -98,18 +100,18 @@ class CompileLine:
         )
 
     def left_behind(self) -> int:
-        """Return how many threads were given up and did not end yet."""
+        """Return how many abandoned threads have not finished yet."""
         return sum(thread.is_alive() for thread in list(self._left))
 
     def close(self) -> None:
-        """Refuse all that wait, and all that come."""
+        """Refuse all waiting and all later requests."""
         with self._lock:
             self._is_closed = True
             turns = self._emptied()
         _fail(turns, closed())
 
     def _line_up(self, client: str) -> Future[None]:
-        """Return what is done when the turn of a client has come."""
+        """Return a future that is done when it is the client's turn."""
         turn: Future[None] = Future()
         dropped: list[Future[None]] = []
         with self._lock:
@@ -127,7 +129,7 @@ class CompileLine:
         return turn
 
     def _longest(self, client: str) -> Future[None]:
-        """Take out the last turn of the client that has most of them, if these are more than this one would have."""
+        """Remove the last turn of the client with the most turns, if it has more than this one would have."""
         longest = max(self._lines, key=lambda each: len(self._lines[each]))
         if len(self._lines[longest]) <= len(self._lines.get(client, ())) + 1:
             raise _too_many(self._most_waiting)
@@ -140,12 +142,12 @@ class CompileLine:
                 del self._lines[client]
 
     def _room(self) -> int:
-        """How many compilations there may be at once: fewer where many threads were left behind."""
+        """How many compilations may run at once: fewer if many threads were abandoned."""
         self._left = {thread for thread in self._left if thread.is_alive()}
         return min(self._workers, 2 * self._workers - len(self._left))
 
     def _ready(self) -> list[Future[None]]:
-        """Take out the turns that may begin."""
+        """Remove and return the turns that may begin."""
         found: list[Future[None]] = []
         for client in list(self._lines):
             if len(self._running) >= self._room():
@@ -168,7 +170,7 @@ class CompileLine:
         return found
 
     def _leave(self, client: str, thread: _Work | None = None) -> None:
-        """Let the next ones begin; a thread that has not ended is given up."""
+        """Let the next ones begin; abandon a thread that has not finished."""
         with self._lock:
             self._running.discard(client)
             if thread is not None and not thread.found.done():
@@ -202,12 +204,12 @@ class _Work(threading.Thread):
         try:
             try:
                 found = self._work()
-            except Exception as error:  # noqa: BLE001 - raised to whoever waits
+            except Exception as error:  # noqa: BLE001 - raised in the caller that waits
                 self.found.set_exception(error)
             else:
                 self.found.set_result(found)
             self._on_end(self)
-        except _Ended:  # in the work, or just behind it
+        except _Ended:  # in the work, or just after it
             self._on_end(self)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""From a plan to the bytes of its response: submit the jobs, read what the model writes, tell it at once or as it comes."""
+"""From a plan to the bytes of its response: submit the jobs, read their tokens, send them at once or as a stream."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ class Completion:
     """The answers to one request.
 
     Args:
-        plan: What is asked.
-        shape: Of the response.
-        scheduler: Who writes.
+        plan: The plan of the request.
+        shape: The shape of the response.
+        scheduler: The scheduler that writes the texts.
         lm: The model.
-        outbox: Of the event loop.
-        metrics: Where it is counted.
-        timeout: Seconds after which what is not over is ended with an error, of how many that are allowed; None: never.
+        outbox: The outbox of the event loop.
+        metrics: The counters of the server.
+        timeout: Seconds from now until unfinished texts end with an error, and the total that the error names; None if
+            unlimited.
 
     Raises:
         RequestError: Too many texts are waiting.
@@ -65,12 +66,12 @@ class Completion:
             self._timer = asyncio.get_running_loop().call_later(left, self._expire, allowed)
 
     def _expire(self, allowed: float) -> None:
-        """End what is not over: the time of the request is up."""
+        """End the unfinished texts: the time of the request is up."""
         for job in self._jobs:
             job.fail(timed_out(allowed))
 
     def close(self) -> None:
-        """Give all texts up that are not over, and count what the request took."""
+        """Cancel all unfinished texts, and count the usage of the request."""
         if self._timer is not None:
             self._timer.cancel()
         for job in self._jobs:
@@ -84,7 +85,7 @@ class Completion:
             self._metrics.request_seconds.observe(time.perf_counter() - self._started)
 
     async def body(self) -> dict[str, Any]:
-        """Return the body of the response, when all answers are there.
+        """Return the body of the response when all answers are complete.
 
         Raises:
             SchemagenError: An answer could not be written.
@@ -93,13 +94,13 @@ class Completion:
         try:
             found = await asyncio.gather(*answers)
         finally:
-            for answer in answers:  # where one failed the others are not waited for
+            for answer in answers:  # if one failed, do not wait for the others
                 answer.cancel()
             self.close()
         return self._shape.body(found, self._usage())
 
     async def _whole(self, job: Job) -> tuple[list[Delta], str]:
-        """Return what an answer adds up to, and why it is over."""
+        """Return the deltas of an answer, and its finish reason."""
         reader, deltas = self._plan.reader(), []
         while isinstance(message := await job.mailbox.get(), list):
             deltas += reader.feed(message)
@@ -118,7 +119,7 @@ class Completion:
                 yield event(self._shape.chunk(index, delta, reason, extension))
             if self._plan.request.wants_usage:
                 yield event(self._shape.usage_chunk(self._usage()))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told
+        except Exception as error:  # noqa: BLE001 - the client always gets the error
             log_fault(error)
             yield event(body_of(error))
         finally:
@@ -126,7 +127,7 @@ class Completion:
         yield DONE
 
     async def _merged(self) -> AsyncIterator[tuple[int, Delta, str | None, dict[str, Any] | None]]:
-        """Yield what is new in any of the answers, as it comes."""
+        """Yield the new parts of all answers, as they come."""
         if len(self._jobs) == 1:
             async for step in self._steps(0):
                 yield step
@@ -138,7 +139,7 @@ class Completion:
                 async for step in self._steps(index):
                     queue.put_nowait(step)
                 queue.put_nowait(None)
-            except Exception as error:  # noqa: BLE001 - raised by whoever reads the queue
+            except Exception as error:  # noqa: BLE001 - raised by the reader of the queue
                 queue.put_nowait(error)
 
         tasks = [asyncio.create_task(forward(index)) for index in range(len(self._jobs))]
@@ -157,7 +158,7 @@ class Completion:
                 task.cancel()
 
     async def _steps(self, index: int) -> AsyncIterator[tuple[int, Delta, str | None, dict[str, Any] | None]]:
-        """Yield what is new in an answer, and at the end why it is over."""
+        """Yield the new parts of an answer, and at the end its finish reason."""
         job, reader = self._jobs[index], self._plan.reader()
         trace = None if self._plan.traced is None else Trace(self._plan.traced, job.max_new_tokens)
         while isinstance(message := await job.mailbox.get(), list):
@@ -174,9 +175,9 @@ class Completion:
 
     @staticmethod
     def _with_trace(reader: Reader, token_ids: list[int], *, told: bool) -> list[Delta]:
-        """Return what some tokens add; something at any rate, if there is more to tell about them."""
+        """Return the deltas of some tokens; at least an empty one if there is a trace to send."""
         return reader.feed(token_ids) or ([{}] if told else [])
 
     def _usage(self) -> dict[str, Any]:
-        """Return what the request took."""
+        """Return the token usage of the request."""
         return usage_of(sum(map(len, self._plan.prompts)), sum(len(job.generated) for job in self._jobs))

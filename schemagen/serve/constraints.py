@@ -1,4 +1,4 @@
-"""What a request asks the answer to be, as a grammar over the vocabulary of the model."""
+"""The constraint of a request as a grammar over the vocabulary of the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ANY_OBJECT = {"type": "object"}
 
 
 def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any]:
-    """Return the fields of a request that constrain the answer, by their names, with what makes the spec of each."""
+    """Return the fields of a request that constrain the answer, by name, with functions that make the spec of each."""
     found: dict[str, Any] = {}
     form = request.response_format
     if isinstance(form, JsonSchemaFormat):
@@ -61,7 +61,7 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
 
 
 def compiled_fields(request: ChatRequest | CompletionRequest) -> list[str]:
-    """Return the names of the fields of a request for which something is compiled."""
+    """Return the names of the fields of a request that need a compilation."""
     return [*constraint_fields(request), *(["tools"] if getattr(request, "tools", None) else [])]
 
 
@@ -70,17 +70,17 @@ def _itself(schema: Any) -> Any:
 
 
 def _grammar_text(text: str) -> Any:
-    """Return a grammar in the notation that it is written in: rules with ``::=`` are GBNF, those with a colon lark's."""
+    """Return a grammar in the notation of its text: rules with ``::=`` are GBNF, those with a colon lark's."""
     return GBNF(text) if "::=" in text else Lark(text, imports="library")
 
 
 class Compiler:
-    """Compiles what requests ask for.
+    """Compiles the constraints of requests.
 
     Args:
-        vocabulary: Of the model.
+        vocabulary: The vocabulary of the model.
         limits: Bounds on each compilation.
-        on_seconds: Told how long each took.
+        on_seconds: Called with the duration of each compilation.
     """
 
     def __init__(self, vocabulary: Vocabulary, limits: Limits, on_seconds: Callable[[float], None]) -> None:
@@ -88,19 +88,19 @@ class Compiler:
         self.limits = limits
         self._on_seconds = on_seconds
         with suppress(SchemagenError):  # without lark, grammars of it are refused later
-            imported_lark("lark.load_grammar")  # now, for the first grammar of a client would spend its time on it
+            imported_lark("lark.load_grammar")  # now, so that the first grammar of a client does not pay for it
 
     def grammar_of(self, request: ChatRequest | CompletionRequest) -> tuple[Grammar | None, str]:
-        """Return the grammar of the answer, and the field that asks for it; None if nothing does.
+        """Return the grammar of the answer, and the field that states it; None without such a field.
 
         Raises:
-            RequestError: Several fields do.
+            RequestError: Several fields constrain the answer.
             SchemagenError: As `schemagen.compile`.
         """
         fields = constraint_fields(request)
         if len(fields) > 1:
             raise RequestError(
-                f"{' and '.join(sorted(fields))} each say what the answer is",
+                f"{' and '.join(sorted(fields))} each constrain the answer",
                 param=sorted(fields)[1],
                 fix="give one of them",
                 code="several-constraints",
@@ -122,7 +122,7 @@ class Compiler:
                 limits=self.limits,
             )
         except TypeError as error:
-            # A part of a JSON value that has another type than a reader of it expects is the client's mistake.
+            # A part of a JSON value with another type than its reader expects is the client's mistake.
             raise RequestError(f"{param}: {error}", param=param, code="invalid-field") from error
         except SchemagenError as error:
             about(error, param)
@@ -135,12 +135,12 @@ def check_room(constraint: Constraint, budget: int, asked: str) -> None:
     """Refuse a budget in which no text can be guaranteed to end.
 
     Args:
-        constraint: What the text must be.
-        budget: Tokens that there are.
-        asked: The field that says so.
+        constraint: The constraint of the text.
+        budget: The number of tokens.
+        asked: The field that states the budget.
 
     Raises:
-        BudgetError: The shortest text takes more, or how many it takes cannot be said.
+        BudgetError: The shortest text takes more, or its length is unknown.
     """
     needed = constraint.min_new_tokens
     if needed is not None and needed <= budget:

@@ -1,11 +1,12 @@
 """Continuous batching of transformers 5 as a scheduler: for models on an accelerator, where its paged attention pays.
 
-The manager of transformers runs the model and its cache; a processor of ours is shown the requests of each step, chooses the
-token of every one by the grammar and the sampling of its job, and leaves no other (`schemagen.serve.choosing`). The job tells
-its tokens itself; of the manager's own results only errors are read.
+The manager of transformers runs the model and its cache; our processor sees the requests of each step, chooses the
+token of each by the grammar and the sampling of its job, and forbids all others (`schemagen.serve.choosing`). The job
+sends its tokens itself; only errors are read from the manager's own results.
 
-What cannot work is refused when the manager is made: asynchronous batching and CUDA graphs (`schemagen.decode.continuous`).
-On the CPU it wrote two thirds of the tokens of `MicroBatches` in the same time, so there it is not the default.
+Unsupported options are refused when the manager is made: asynchronous batching and CUDA graphs
+(`schemagen.decode.continuous`). On the CPU it wrote two thirds of the tokens of `MicroBatches` in the same time, so
+there it is not the default.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from schemagen.decode.choosing import Chooser
 from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, insert
 from schemagen.decode.speculation.eligibility import is_plain_decoder
 from schemagen.errors import GenerationError
-from schemagen.serve.choosing import Chooser
+from schemagen.serve.jobs import together
 from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
@@ -28,31 +30,32 @@ if TYPE_CHECKING:
     from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.jobs import Job
 
-#: Seconds after which the results of the manager are looked for again.
+#: Seconds between two checks of the manager's results.
 _LOOK_S = 0.1
 
 
 def can_be_continuous(lm: LanguageModel) -> bool:
-    """Whether transformers can batch the requests of a model continuously, as this module has it."""
+    """Whether transformers can batch the requests of a model continuously, as this module needs it."""
     model = lm.model
     makes = callable(getattr(model, "init_continuous_batching", None))
     return ContinuousBatchingLogitsProcessor is not None and makes and is_plain_decoder(model)
 
 
 class ContinuousBatches:
-    """Writes texts by the manager of transformers, and passes texts on to it as there is room.
+    """Writes texts with the manager of transformers, and passes waiting texts on to it as there is room.
 
     Args:
-        lm: The model; its attention is switched to a paged one as long as this is open.
-        max_rows: Most texts at once.
-        max_waiting: Most texts that wait.
-        sizes: Of the cache, as ``ContinuousBatchingConfig`` of transformers names them; it takes what memory there is.
+        lm: The model; its attention is switched to a paged one while this is open.
+        max_rows: Maximum number of texts being written.
+        max_waiting: Maximum number of texts that wait.
+        sizes: Sizes of the cache, by their names in ``ContinuousBatchingConfig`` of transformers; by default it takes
+            all free memory.
 
     Attributes:
-        on_rows: Told how many rows each step has.
+        on_rows: Called with the number of rows of each step.
 
     Raises:
-        GenerationError: Continuous batching cannot be had, or not so that a grammar can be asked.
+        GenerationError: Continuous batching is not available, or not in a way that a grammar can constrain.
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class ContinuousBatches:
         ends = lm.vocabulary.eos_token_ids
         pad = lm.tokenizer.pad_token_id
         self._ends = list(ends)
-        chooser = Chooser(str(lm.model.device), ends[0] if pad is None else pad)
+        chooser = Chooser(str(lm.model.device), ends[0] if pad is None else pad, together)
         self._manager = _manager(lm.model, self._ends, {"max_requests_per_batch": max_rows, **(sizes or {})})
         insert(_processor(chooser, self._stepped), self._manager)
         self._manager.start()
@@ -113,7 +116,7 @@ class ContinuousBatches:
     # --- the threads of the manager, and of its results --------------------------------------------------------------
 
     def _pass_on(self) -> None:
-        """Give texts that wait to the manager, as many as there is room for; the lock is held."""
+        """Pass as many waiting texts to the manager as there is room for; the lock is held."""
         while self._waiting and len(self._running) < self._max_rows:
             job = self._waiting.popleft()
             if not job.is_wanted:
@@ -130,7 +133,7 @@ class ContinuousBatches:
             )
 
     def _stepped(self, tickets: Sequence[_Ticket]) -> None:
-        """Let those go that are over, and others take their places."""
+        """Remove the jobs that are over, and let others take their places."""
         self.on_rows(len(tickets))
         over = [ticket for ticket in tickets if not ticket.job.is_wanted]
         if not over:
@@ -143,7 +146,7 @@ class ContinuousBatches:
             self._pass_on()
 
     def _work(self) -> None:
-        """Read the results of the manager until this is closed: which requests it could not run."""
+        """Read the results of the manager until this is closed, for requests that it could not run."""
         while not self._closed:
             result = self._manager.get_result(timeout=_LOOK_S)
             fault = self._manager.background_thread_status.fatal_error
@@ -165,7 +168,7 @@ class ContinuousBatches:
                 return
 
     def _end(self, name: str, told: Any) -> None:
-        """End a job that the manager is done with."""
+        """End a job that the manager has finished."""
         job = self._running.pop(name, None)
         if job is None or job.is_over:
             return
@@ -185,7 +188,7 @@ class _Ticket:
 
 
 def _manager(model: Any, ends: list[int], sizes: Mapping[str, Any]) -> Any:
-    """Return a manager that asks a processor at each step."""
+    """Return a manager that calls a processor at each step."""
     from transformers import GenerationConfig
     from transformers.generation.configuration_utils import ContinuousBatchingConfig
 
@@ -197,10 +200,10 @@ def _manager(model: Any, ends: list[int], sizes: Mapping[str, Any]) -> Any:
 
 
 def _processor(chooser: Chooser, stepped: Callable[[Sequence[_Ticket]], None]) -> Any:
-    """Return the processor; its class exists only where transformers has the base class."""
+    """Return the processor; its class exists only if transformers has the base class."""
 
     class JobProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
-        """Leaves one token to each request."""
+        """Leaves one token for each request."""
 
         supported_kwargs = {"job": _Ticket}  # noqa: RUF012 - as the base class declares it
         ignored_kwargs = ()
@@ -213,7 +216,7 @@ def _processor(chooser: Chooser, stepped: Callable[[Sequence[_Ticket]], None]) -
             int32_tensor.zero_()
 
         def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
-            """Take note of the requests of the next step."""
+            """Record the requests of the next step."""
             self._tickets = [
                 request.state.logit_processor_kwargs.get("job", _NOBODY) for request in requests_with_new_token
             ]
@@ -234,5 +237,5 @@ def _processor(chooser: Chooser, stepped: Callable[[Sequence[_Ticket]], None]) -
     return JobProcessor()
 
 
-#: Of requests of the manager itself, with which it warms up.
+#: For requests of the manager itself, with which it warms up.
 _NOBODY = _Ticket("", None)  # type: ignore[arg-type]

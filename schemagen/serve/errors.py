@@ -1,8 +1,8 @@
 """Errors as OpenAI's API writes them: ``{"error": {message, type, param, code}}``, and the status of each.
 
-What a request asks for and cannot have is 400, with the code of `schemagen.errors`; so is what this server does not do, with
-the code "unsupported" and what to write instead. What the model does wrong is 500. ``at``, ``why`` and ``fix`` stand beside
-the four fields of OpenAI, and in the message, which is all that most clients show.
+A request that asks for something impossible gets 400, with the code of `schemagen.errors`; so does a field that this
+server does not support, with the code "unsupported" and the alternative. Faults of the model get 500. ``at``, ``why``
+and ``fix`` accompany the four fields of OpenAI, and are in the message, which is all that most clients show.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from schemagen.errors import LogitsError, MatcherError, ModelError, SchemagenError, VocabularyError
 
 _LOGGER = logging.getLogger("schemagen.serve")
-#: What they are about is the server, not the request.
+#: Errors about the server, not the request.
 _OF_SERVER = (LogitsError, ModelError, MatcherError, VocabularyError)
 
 
@@ -23,9 +23,9 @@ class RequestError(SchemagenError):
 
     Args:
         fact: What is wrong with it.
-        param: The field that it is about.
-        status: Of the response.
-        headers: Of the response.
+        param: The field with the error.
+        status: The status of the response.
+        headers: The headers of the response.
         parts: As for `SchemagenError`.
     """
 
@@ -52,13 +52,13 @@ def unsupported(param: str, told: str, fix: str) -> RequestError:
 
 
 def about(error: SchemagenError, param: str) -> None:
-    """Note the field that an error is about, if it does not say."""
+    """Record the field that an error is about, unless it names one."""
     if not getattr(error, "param", ""):
         error.__dict__["param"] = param
 
 
 def log_fault(error: Exception) -> None:
-    """Write what is the server's own fault to the log, for its operator; clients are told no more than its class."""
+    """Write faults of the server to the log, for its operator; clients see only the class of the error."""
     if status_of(error) >= 500 and not isinstance(error, RequestError):
         _LOGGER.error("a request failed: %s", error, exc_info=error)
 
@@ -71,7 +71,7 @@ def status_of(error: Exception) -> int:
 
 
 def body_of(error: Exception) -> dict[str, Any]:
-    """Return the body of a response with an error; what is none of our own is told by its class alone."""
+    """Return the body of a response with an error; of a foreign error it names only the class."""
     status = status_of(error)
     if not isinstance(error, SchemagenError):
         return {"error": {"message": f"{type(error).__name__} in the server", "type": "server_error", "param": None,
@@ -88,7 +88,7 @@ def body_of(error: Exception) -> dict[str, Any]:
     return {"error": found | {name: _printable(text) for name, text in parts.items() if text}}
 
 
-#: Options of Python in errors of the package -> what a client of HTTP has instead.
+#: Options of Python in errors of the package -> the alternative for clients of HTTP.
 _IN_HTTP = [
     (re.compile(pattern), meant)
     for pattern, meant in (
@@ -110,7 +110,7 @@ _IN_HTTP = [
 
 
 def in_http(text: str) -> str:
-    """Return what an error says, in the words of HTTP."""
+    """Return the text of an error in the words of HTTP."""
     for pattern, meant in _IN_HTTP:
         text = pattern.sub(meant, text)
     return text.strip()

@@ -1,10 +1,10 @@
 """`Job`: one text that the model writes, from its request to its last token.
 
-A job belongs to two threads: the one of the model adds tokens; the event loop reads them, and may give the job up or end it
-when its time is up. What they share are two flags that only ever become true (`is_cancelled` and `is_over`), and a `Mailbox`
-that hands messages over to the event loop.
+A job belongs to two threads: the thread of the model adds tokens; the event loop reads them, and may cancel the job or
+end it when its time is up. They share two flags that only ever become true (`is_cancelled` and `is_over`), and a
+`Mailbox` that hands messages over to the event loop.
 
-Invariant: the first end that is told, by `finish` or by `fail`, is the one that counts.
+Invariant: the first call of `finish` or `fail` counts; later ones have no effect.
 """
 
 from __future__ import annotations
@@ -16,59 +16,38 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemagen.decode.finish_reason import may_go_on
-from schemagen.decode.sequences import Cursor
+from schemagen.decode.text import Text
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import torch
 
-    from schemagen.engine.protocol import Constraint
-    from schemagen.vocabulary import Vocabulary
-
-#: Why a text is over, as OpenAI's API says it.
+#: Why a text is over, in the words of OpenAI's API.
 FinishReason = Literal["stop", "length"]
-#: What the event loop is told of a text: tokens, then how it ended.
+#: A message to the event loop about a text: tokens, then its end.
 Message: TypeAlias = "list[int] | FinishReason | Exception"
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn.
-
-    Attributes:
-        temperature: Divides the logits.
-        top_p: Draw from the likeliest tokens that together have this probability.
-        top_k: Draw from so many tokens; 0: from all.
-        min_p: Draw from tokens that are at least this likely, the likeliest being 1.
-    """
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
 
 
 class Outbox:
     """Hands the messages of all texts over to one event loop.
 
-    Those of a step go together (`together`): each wake-up costs a system call, and the loop, once awake, takes the lock of
-    the interpreter from the thread of the model. Made in the event loop; the other methods may be called by any thread.
+    Messages of one step go together (`together`): each wake-up costs a system call, and the loop, once awake, takes the
+    interpreter lock from the thread of the model. Made in the event loop; the other methods are thread-safe.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._lock = brief_lock()
         self._messages: list[tuple[asyncio.Queue[Message], Message]] = []
-        self._holding = 0  # steps that are being made
+        self._holding = 0  # steps in progress
 
     def mailbox(self) -> Mailbox:
         """Return a place for the messages of one text."""
         return Mailbox(self)
 
     def put(self, queue: asyncio.Queue[Message], message: Message) -> None:
-        """Hand a message over; to nobody, if the loop is closed."""
+        """Hand a message over; drop it if the loop is closed."""
         with self._lock:
             wakes = not self._messages and not self._holding
             self._messages.append((queue, message))
@@ -81,7 +60,7 @@ class Outbox:
             self._holding += 1
 
     def release(self) -> None:
-        """Hand over what was kept."""
+        """Hand over the kept messages."""
         with self._lock:
             self._holding -= 1
             wakes = bool(self._messages) and not self._holding
@@ -101,7 +80,7 @@ class Outbox:
 
 @contextmanager
 def together(jobs: Iterable[Job]) -> Iterator[None]:
-    """Have all that some texts are told meanwhile handed over at once, at the end."""
+    """Hand all messages to some texts over in one go, at the end of the block."""
     outboxes = {job.mailbox.outbox for job in jobs}
     for outbox in outboxes:
         outbox.hold()
@@ -113,10 +92,10 @@ def together(jobs: Iterable[Job]) -> Iterator[None]:
 
 
 class Mailbox:
-    """Messages about one text: tokens, then how it ended.
+    """Messages about one text: tokens, then its end.
 
     Attributes:
-        outbox: What hands them over.
+        outbox: The outbox that hands them over.
     """
 
     def __init__(self, outbox: Outbox) -> None:
@@ -124,96 +103,57 @@ class Mailbox:
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
 
     def put(self, message: Message) -> None:
-        """Hand a message over; any thread may."""
+        """Hand a message over; thread-safe."""
         self.outbox.put(self._queue, message)
 
     async def get(self) -> Message:
-        """Return the next message; the tokens of several steps as one, if they are there."""
+        """Return the next message, with the tokens of all steps that have arrived."""
         message = await self._queue.get()
         while isinstance(message, list) and not self._queue.empty():
             following = self._queue.get_nowait()
             if not isinstance(following, list):
-                self._queue.put_nowait(following)  # the last one, so that none is overtaken
+                self._queue.put_nowait(following)  # it is the last one, so it overtakes none
                 break
             message = [*message, *following]
         return message
 
 
-@dataclass(eq=False, slots=True)
-class Job:
-    """A text that is to be written.
+@dataclass(eq=False, slots=True, kw_only=True)
+class Job(Text):
+    """A text of a request: its tokens are sent to the event loop, which may cancel it.
 
     Attributes:
-        token_ids: The prompt.
-        constraint: What the text must be; None: anything.
-        vocabulary: The tokens, and which of them end a text.
-        max_new_tokens: Most tokens of the text.
-        sampling: How tokens are drawn; None: the likeliest is taken.
-        generator: The random numbers of this text alone; None with `sampling` None.
+        mailbox: The mailbox that gets the tokens.
         stops: Texts at which it stops.
-        streams: Whether tokens are told as they come; else with the end, all at once.
-        mailbox: To whom they are told.
-        generated: The tokens so far.
-        cursor: The place in the constraint, where there is one.
-        was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
-        is_cancelled: Whether nobody waits for it any more.
-        is_over: Whether it was ended.
-        created: When it was made, as `time.perf_counter` says it.
+        streams: Whether tokens are sent as they come, or all at the end.
+        is_cancelled: Whether the client has gone.
+        created: The time of its creation, by `time.perf_counter`.
     """
 
-    token_ids: tuple[int, ...]
-    constraint: Constraint | None
-    vocabulary: Vocabulary
-    max_new_tokens: int
     mailbox: Mailbox
-    sampling: Sampling | None = None
-    generator: torch.Generator | None = None
     stops: tuple[str, ...] = ()
     streams: bool = False
-    generated: list[int] = field(default_factory=list)
-    cursor: Cursor | None = None
-    was_left_out: bool = False
     is_cancelled: bool = False
-    is_over: bool = False
     created: float = field(default_factory=time.perf_counter)
     _told: int = 0
     _tail: bytes = b""
 
     def cancel(self) -> None:
-        """Give the text up: it is not continued after the step that the model is in. Any thread may call it."""
+        """Cancel the text: it ends after the current step of the model. Any thread may call it."""
         self.is_cancelled = True
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it is still to be written: it has not ended, and somebody waits for it."""
+        """Whether it is still to be written: it is neither over nor cancelled."""
         return not (self.is_over or self.is_cancelled)
 
-    def stand(self) -> Cursor | None:
-        """Return the cursor behind what was generated, made where there is none yet."""
-        if self.constraint is not None and self.cursor is None:
-            self.cursor = Cursor.start(self.constraint)
-            self.cursor.limit = self.max_new_tokens
-            self.cursor.advance(self.generated)
-        return self.cursor
-
-    def take(self, token_id: int) -> None:
-        """Add a token that was chosen, and end the text if it is over.
-
-        Raises:
-            LimitError: A limit of the constraint stopped the work.
-        """
-        self.generated.append(token_id)
-        if self.cursor is not None:
-            self.cursor.advance([token_id])
-        self.check_end()
-
     def take_read(self, token_ids: list[int]) -> None:
-        """Add tokens of a loop that keeps its own cursor, and ends the text itself."""
+        """Add tokens from a loop that keeps its own cursor, and ends the text itself."""
         self.generated += token_ids
         self._tell()
 
     def check_end(self) -> None:
-        """End the text if it is over; else tell the tokens."""
+        """End the text if it is over; otherwise send the tokens."""
         reason = self._reason()
         if reason is None:
             self._tell()
@@ -221,7 +161,7 @@ class Job:
             self.finish(reason)
 
     def _reason(self) -> FinishReason | None:
-        """Why the text is over; None: it is not."""
+        """Why the text is over; None if it is not."""
         if not self.generated:
             return None
         last = self.generated[-1]
@@ -252,7 +192,7 @@ class Job:
             self.mailbox.put(reason)
 
     def fail(self, error: Exception) -> None:
-        """End the text without a result, after the step that the model is in. Any thread may call it."""
+        """End the text without a result, after the current step of the model. Any thread may call it."""
         if not self.is_over:
             self.is_over = True
             self.mailbox.put(error)

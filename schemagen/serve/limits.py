@@ -1,4 +1,4 @@
-"""`ServerLimits`: what a server lets one request, and all of them together, cost."""
+"""`ServerLimits`: the resources that one request, and all of them together, may use."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ class ServerLimits:
 
     Attributes:
         max_body_bytes: Largest body of a request.
-        max_waiting: Most texts that wait for the model, and most requests that wait to be compiled; one more is answered
-            with 429.
-        max_rows: Most texts that the model writes at once; fewer, where the memory of its device holds fewer.
-        max_new_tokens: Most tokens that a request may ask for.
+        max_waiting: Maximum number of texts that wait for the model, and of requests that wait to be compiled; one more
+            is answered with 429.
+        max_rows: Maximum number of texts that the model writes at once; fewer if the memory of its device holds fewer.
+        max_new_tokens: Maximum number of tokens that a request may ask for.
         default_new_tokens: Tokens of a request that does not say how many.
-        max_choices: Most texts of one request: ``n`` for each prompt.
-        max_tools: Most tools of one request.
-        timeout: Seconds that a request may take from its body to its last token, waiting included; then it is ended with
-            504, or its stream with an error. None: as many as it needs.
-        compilers: Most compilations at once; each client (an address) has one of them. As many threads read requests.
-        compile: Bounds on each schema, pattern and grammar; ``max_seconds`` also bounds each later call on it. What takes twice
-            as long until a request is planned is given up.
+        max_choices: Maximum number of texts of one request: ``n`` for each prompt.
+        max_tools: Maximum number of tools of one request.
+        timeout: Seconds that a request may take from its body to its last token, waiting included; then it is ended
+            with 504, or its stream with an error. None if unlimited.
+        compilers: Maximum number of concurrent compilations; each client (an address) has at most one. As many threads
+            read requests.
+        compile: Bounds on each schema, pattern and grammar; ``max_seconds`` also bounds each later call on it. Planning
+            that takes twice as long is abandoned.
 
     Raises:
-        OptionError: A number is no whole number above 0, or the timeout no number above 0.
+        OptionError: A number is not a whole number above 0, or the timeout is not a number above 0.
     """
 
     max_body_bytes: int = 1_000_000
@@ -47,7 +48,7 @@ class ServerLimits:
     compile: Limits = field(default_factory=_of_schemas)
 
     def __post_init__(self) -> None:
-        """Refuse what lets nothing through."""
+        """Refuse limits that no request could meet."""
         for name in self.__slots__:
             if name not in ("compile", "timeout"):
                 check_count(name, getattr(self, name))

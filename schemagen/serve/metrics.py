@@ -1,4 +1,4 @@
-"""What ``GET /metrics`` says, in the format of Prometheus; a registry for each server, so that a process may have several."""
+"""The metrics of ``GET /metrics``, in the format of Prometheus, with a registry for each server of a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Metrics:
 
     Args:
         counts: Returns how many texts wait, and how many are being written.
-        left_behind: Returns how many threads of compilations were given up and did not end.
+        left_behind: Returns how many abandoned threads of compilations have not finished.
     """
 
     def __init__(self, counts: Callable[[], tuple[int, int]], left_behind: Callable[[], int]) -> None:
@@ -45,5 +45,5 @@ class Metrics:
         left.set_function(left_behind)
 
     def text(self) -> bytes:
-        """Return all of it."""
+        """Return all metrics."""
         return generate_latest(self.registry)

@@ -1,15 +1,15 @@
-"""Micro-batches: what waits for the model is written together, each text under its own grammar.
+"""Micro-batches: waiting texts are written together, each under its own grammar.
 
-Idea: the thread of the model takes what waits, up to `max_rows`, and writes it in one batch. Rows end and fail by themselves.
-Where the cache of the model is known, rows join and leave between two steps (`CachedRows`). With any other model a batch is a
-*segment*, one call of ``generate``, which is ended early where going on would be waste: when all of its rows are over, when
-half of them are, or when enough others wait to join; what is not over goes on in the next segment, from its prompt and what
-it has written, which is read again. Either way a short answer is not kept by a long one.
+Idea: the thread of the model takes up to `max_rows` waiting texts, and writes them in one batch. Rows end and fail by
+themselves. If the cache of the model is known, rows join and leave between two steps (`CachedRows`). With any other
+model a batch is a *segment*, one call of ``generate``, which ends early if continuing would be waste: when all of its
+rows are over, when half of them are, or when enough others wait to join. Unfinished rows continue in the next segment,
+which reads their prompts and tokens again. Either way a short answer does not wait for a long one.
 
-A text that is alone, greedy and constrained is written by the loop that reads ahead (`schemagen.decode.speculation`), about
-twice as fast; when others come, it is stopped, and goes on in a batch with them.
+A text that is alone, greedy and constrained is written by the loop that reads ahead (`schemagen.decode.speculation`),
+about twice as fast; when others come, that loop stops, and the text continues in a batch with them.
 
-A batch that raises, as without memory, is tried again in halves, until the row at fault is alone.
+A batch that raises, as when memory runs out, is retried in halves, until the failing row is alone.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.batch_size import rows_that_fit
+from schemagen.decode.cached_rows import CachedRows, can_cache_rows
+from schemagen.decode.choosing import Chooser
 from schemagen.decode.loop import complete_options, inputs_of
 from schemagen.decode.speculation import can_read_ahead, decode_ahead
 from schemagen.decode.speculation.choice import Tally
-from schemagen.serve.choosing import Chooser
-from schemagen.serve.row_cache import CachedRows, can_cache_rows
+from schemagen.serve.jobs import together
 from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
@@ -36,31 +37,31 @@ if TYPE_CHECKING:
     from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.jobs import Job
 
-#: Steps that a batch makes before a few may join, or a segment before it may be ended.
+#: Steps of a batch before a few texts may join, or of a segment before it may end.
 _LEAST_STEPS = 8
-#: They may at any step if there is one for so many that are being written.
+#: They may join at any step if there is one of them for this many texts being written.
 _JOINING = 8
-#: Steps after which a single text that waits is enough to end it, or a text that is written alone.
+#: Steps after which a single waiting text may end a segment, or a text that is written alone.
 _MOST_STEPS = 32
 
 #: Seconds after which the free memory is looked up again.
 _ROOM_S = 0.5
 
 
-class _SegmentOver(Exception):  # noqa: N818 - no error: it ends a call of ``generate``
-    """Nothing is left to write, or others wait."""
+class _SegmentOver(Exception):  # noqa: N818 - not an error: it ends a call of ``generate``
+    """All texts are over, or others wait."""
 
 
 class MicroBatches:
-    """Writes texts in a thread of its own, which lives as long as this object is open.
+    """Writes texts in its own thread, which lives until this object is closed.
 
     Args:
         lm: The model.
-        max_rows: Most texts at once.
-        max_waiting: Most texts that wait.
+        max_rows: Maximum number of texts being written.
+        max_waiting: Maximum number of texts that wait.
 
     Attributes:
-        on_rows: Told how many rows each batch, or each step of one, has.
+        on_rows: Called with the number of rows of each batch, or of each step.
     """
 
     def __init__(self, lm: LanguageModel, *, max_rows: int, max_waiting: int) -> None:
@@ -71,12 +72,12 @@ class MicroBatches:
         self._max_waiting = max_waiting
         pad = lm.tokenizer.pad_token_id
         self._pad: int = lm.vocabulary.eos_token_ids[0] if pad is None else pad
-        self._chooser = Chooser(str(lm.model.device), self._pad)
+        self._chooser = Chooser(str(lm.model.device), self._pad, together)
         self._rows = CachedRows(lm.model, self._pad, self._chooser) if can_cache_rows(lm.model) else None
         self._waiting: deque[Job] = deque()
         self._live: list[Job] = []
         self._steps = 0  # since others could join
-        self._rows_that_fit, self._room_for = 1, 0  # so many rows, of so many tokens
+        self._rows_that_fit, self._room_for = 1, 0  # rows that fit, of that many tokens each
         self._room_until = 0.0  # when the free memory is looked up again
         self._changed = threading.Condition()
         self._closed = False
@@ -124,7 +125,7 @@ class MicroBatches:
         self._live, self._waiting = [], deque()
 
     def _take(self) -> bool:
-        """Let what waits join what goes on; wait where there is neither. Return False once this is closed."""
+        """Let waiting texts join the ones being written; wait if there are neither. Return False once this is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._live or self._waiting)
             if self._closed:
@@ -151,7 +152,7 @@ class MicroBatches:
             return True
 
     def _room(self, jobs: Sequence[Job]) -> int:
-        """How many texts the model may write at once, if these are among them."""
+        """How many texts the model may write at once, given the longest of these."""
         longest = max(len(job.token_ids) + job.max_new_tokens for job in jobs)
         now = time.monotonic()
         if longest > self._room_for or now > self._room_until:
@@ -160,7 +161,7 @@ class MicroBatches:
         return self._rows_that_fit
 
     def _write(self) -> None:
-        """Go on with the texts that are being written; end the one that cannot be."""
+        """Continue the texts being written; end a text that fails alone."""
         try:
             if self._write_alone(self._live):
                 return
@@ -171,11 +172,11 @@ class MicroBatches:
             self._most = min(self._max_rows, self._most + 1)
         except _SegmentOver:
             pass
-        except Exception as error:  # noqa: BLE001 - out of memory, or whatever the model does
+        except Exception as error:  # noqa: BLE001 - out of memory, or any failure of the model
             self._halve(error)
 
     def _halve(self, error: Exception) -> None:
-        """Go on with half of the texts after a batch that raised; end the text that was alone in it."""
+        """Continue with half of the texts after a batch that raised; end the text if it was alone."""
         if self._rows is not None:
             self._rows.clear()
         going = [job for job in self._live if job.is_wanted]
@@ -189,14 +190,14 @@ class MicroBatches:
         self._live = going[:half]
 
     def _write_alone(self, jobs: list[Job]) -> bool:
-        """Write a text by the loop that reads ahead, if it is alone and may be; return whether it was."""
+        """Write a text with the loop that reads ahead, if it is alone and eligible; return whether it was."""
         job = jobs[0]
         if len(jobs) > 1 or job.constraint is None or job.sampling is not None or job.generated or job.is_cancelled:
             return False
         model = self._lm.model
         inputs = inputs_of([job.token_ids], self._pad, model.device)
         options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
-        if not can_read_ahead(model, inputs, options, job.constraint):
+        if not can_read_ahead(model, inputs, options):
             return False
         reader, tally = _Listener(job, self._wants_alone), Tally()
         with suppress(_SegmentOver):
@@ -219,7 +220,7 @@ class MicroBatches:
         """Write some texts by one call of ``generate``, until the segment is over.
 
         Raises:
-            _SegmentOver: As soon as it is.
+            _SegmentOver: As soon as the segment is over.
         """
         model = self._lm.model
         inputs = inputs_of([(*job.token_ids, *job.generated) for job in jobs], self._pad, model.device)
@@ -230,7 +231,7 @@ class MicroBatches:
         model.generate(**inputs, **options, eos_token_id=ends, pad_token_id=self._pad, logits_processor=[step])
 
     def _wants_alone(self, steps: int) -> bool:
-        """Whether a text that is written alone should go on with others, after so many tokens."""
+        """Whether a text that is written alone should join others, after this many tokens."""
         waiting = len(self._waiting)
         return self._closed or waiting > 1 or (waiting > 0 and steps >= _MOST_STEPS)
 
@@ -239,8 +240,8 @@ class MicroBatches:
 
         Args:
             live: Rows that are not over.
-            rows: All of its rows.
-            steps: How many it has made.
+            rows: All rows of the segment.
+            steps: The number of its steps.
         """
         if self._closed or not live:
             return True
@@ -262,10 +263,10 @@ class _Step:
         self._steps = 0
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores float [B, V] that leave one token to each row.
+        """Return scores float [B, V] that leave one token for each row.
 
         Raises:
-            _SegmentOver: It is.
+            _SegmentOver: The segment is over.
         """
         del input_ids  # each job knows its own
         chosen = self._chooser.scores_of_choice(self._jobs, scores)
@@ -277,7 +278,7 @@ class _Step:
 
 
 class _Listener:
-    """What the loop that reads ahead tells its tokens; it ends the loop for others, or for nobody who waits."""
+    """The streamer of the loop that reads ahead; it ends the loop when others wait or the client has gone."""
 
     def __init__(self, job: Job, wants_end: Callable[[int], bool]) -> None:
         self._job = job

@@ -1,6 +1,6 @@
 """A request as work for the model: prompts in tokens, a grammar, a budget, and a reader of the answer.
 
-It runs in a thread, for it may compile for seconds.
+Planning runs in a thread, for it may compile for seconds.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from schemagen.calling.request import CallForm
 from schemagen.calling.tools import Tool
 from schemagen.calling.wire_profiles import detect_profile
 from schemagen.decode.loop import check_budget, complete_options, context_of
+from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import GenerationError
 from schemagen.prompts.messages import as_messages
 from schemagen.request.answer_request import AnswerForm
 from schemagen.request.settings import Settings, token_ids_of
 from schemagen.serve.constraints import check_room
 from schemagen.serve.errors import RequestError, about, unsupported
-from schemagen.serve.jobs import Job, Sampling
+from schemagen.serve.jobs import Job
 from schemagen.serve.readers import CallReader, Reader, TextReader
 from schemagen.serve.requests import NamedTool
 
@@ -42,22 +43,22 @@ if TYPE_CHECKING:
     from schemagen.serve.requests import ChatRequest, CommonRequest, CompletionRequest, FunctionTool, Message
     from schemagen.vocabulary import Vocabulary
 
-#: Tools that are remembered by their JSON, so that the grammar of their calls is, too.
+#: Tools that are cached by their JSON, so that the grammars of their calls are reused.
 _MOST_TOOLS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a request comes to.
+    """The plan of a request.
 
     Attributes:
-        request: As it was read.
-        prompts: In tokens.
-        constraint: What each text must be; None: anything.
-        budgets: Most tokens of the texts of each prompt.
-        sampling: How tokens are drawn; None: the likeliest is taken.
+        request: The parsed request.
+        prompts: The prompts, in tokens.
+        constraint: The constraint of each text; None if it is free.
+        budgets: Maximum number of tokens of the texts of each prompt.
+        sampling: How tokens are drawn; None to take the likeliest.
         reader: Makes the reader of a text.
-        traced: The grammar whose masks and fields are told; None: nothing is.
+        traced: The grammar whose masks and fields are reported; None for no trace.
     """
 
     request: CommonRequest
@@ -72,8 +73,8 @@ class Plan:
         """Return the texts to write, `n` for each prompt.
 
         Args:
-            vocabulary: Of the model.
-            outbox: Of the event loop that will read them.
+            vocabulary: The vocabulary of the model.
+            outbox: The outbox of the event loop that will read them.
         """
         request = self.request
         found: list[Job] = []
@@ -88,7 +89,7 @@ class Plan:
                         self.constraint,
                         vocabulary,
                         budget,
-                        outbox.mailbox(),
+                        mailbox=outbox.mailbox(),
                         sampling=self.sampling,
                         generator=generator,
                         stops=request.stops,
@@ -104,7 +105,7 @@ class Planner:
 
     Attributes:
         lm: The model.
-        compiler: Of schemas.
+        compiler: Compiles constraints.
         limits: Bounds on each request.
         show_schema: Whether the shape of an answer is appended to the prompt of a chat.
     """
@@ -120,7 +121,7 @@ class Planner:
         """Return the plan of a chat.
 
         Raises:
-            SchemagenError: The request cannot be done.
+            SchemagenError: The request cannot be answered.
         """
         grammar, asked = self.compiler.grammar_of(request)
         messages = _messages(request.messages)
@@ -153,13 +154,13 @@ class Planner:
     def _tokens(self, prompt: str | list[int]) -> tuple[int, ...]:
         """Return a prompt in tokens."""
         if isinstance(prompt, str):
-            as_messages(prompt)  # which refuses what no tokenizer takes
+            as_messages(prompt)  # refuses prompts that no tokenizer takes
             return token_ids_of(self.lm, prompt, templated=False)
         size = self.lm.vocabulary.size
         wrong = next((token for token in prompt if not 0 <= token < size), None)
         if wrong is not None:
             fix = f"give a text, or tokens from 0 to {size - 1}"
-            raise RequestError(f"{wrong} is no token of the model", fix=fix, param="prompt", code="invalid-field")
+            raise RequestError(f"{wrong} is not a token of the model", fix=fix, param="prompt", code="invalid-field")
         return tuple(prompt)
 
     def _text(self, request: CommonRequest, prompts: list[tuple[int, ...]], grammar: Grammar | None) -> Plan:
@@ -168,7 +169,7 @@ class Planner:
             raise unsupported(
                 "stop",
                 "stop beside a constraint",
-                "leave it out: such an answer ends by itself, and half of one is none",
+                "leave it out: such an answer ends by itself, and half an answer is not valid",
             )
         budgets = [self._budget(request, len(prompt)) for prompt in prompts]
         if grammar is not None:
@@ -207,7 +208,7 @@ class Planner:
         return Plan(request, [prompt], wire.graph, [budget], self._sampling(request), reader)
 
     def _tool(self, tool: FunctionTool) -> Tool[..., Any]:
-        """Return a tool; the same one for the same JSON, so that its grammar is found again."""
+        """Return a tool; the same object for the same JSON, so that its grammar is reused."""
         given = tool.model_dump(exclude_unset=True)
         key = json.dumps(given)
         with self._lock:
@@ -218,10 +219,10 @@ class Planner:
         return found
 
     def _budget(self, request: CommonRequest, prompt_tokens: int) -> int:
-        """Return how many tokens a text may have: what is asked for, as far as the context of the model goes.
+        """Return the token budget of a text: the requested number, limited by the context of the model.
 
         Raises:
-            RequestError: More is asked for than the server gives.
+            RequestError: The request asks for more than the server gives.
             GenerationError: The prompt is empty, or fills the context.
         """
         asked, most = request.most_tokens, self.limits.max_new_tokens
@@ -238,7 +239,7 @@ class Planner:
         return wanted if context is None else min(wanted, context - prompt_tokens)
 
     def _sampling(self, request: CommonRequest) -> Sampling | None:
-        """Return how tokens are drawn: greedily, unless the request says otherwise or asks for several texts."""
+        """Return the sampling options; None for greedy search unless the request samples or asks for several texts."""
         if request.n > self.limits.max_choices:
             raise _too_many("n", request.n, self.limits.max_choices)
         given = (request.top_p, request.top_k, request.min_p)
@@ -250,7 +251,7 @@ class Planner:
         if top_p == 0:
             return None
         temperature = 1.0 if request.temperature is None else max(request.temperature, 1e-3)
-        return Sampling(temperature, top_p, max(0, top_k), request.min_p or 0.0)
+        return Sampling(temperature, top_p=top_p, top_k=max(0, top_k), min_p=request.min_p or None)
 
 
 def _too_many(param: str, given: int, most: int) -> RequestError:
@@ -262,10 +263,10 @@ def _too_many(param: str, given: int, most: int) -> RequestError:
 
 
 def _messages(given: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return messages as chat templates know them: roles of today under their usual names, results with their tool's name.
+    """Return messages for chat templates: new names of roles become the usual ones, results get their tool's name.
 
     Raises:
-        GenerationError: There are none, or one has no text.
+        GenerationError: The list is empty, or a message has no text.
     """
     names = {call.id: call.function.name for each in given for call in each.tool_calls or ()}
     try:

@@ -1,6 +1,6 @@
 """Tokens as the parts of an answer: text, and calls of tools, as the chunks of a stream name them.
 
-Streamed or not, an answer goes through the same readers, so both say the same.
+Streamed or not, an answer goes through the same readers, so both give the same result.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Reader(ABC):
     """Reads one answer.
 
     Attributes:
-        token_ids: All that was read.
+        token_ids: All tokens read so far.
     """
 
     def __init__(self) -> None:
         self.token_ids: list[int] = []
 
     def feed(self, token_ids: Sequence[int]) -> list[Delta]:
-        """Return what some tokens add."""
+        """Return the deltas of some tokens."""
         self.token_ids += token_ids
         return self._read(token_ids)
 
@@ -48,7 +48,7 @@ class Reader(ABC):
 
     @abstractmethod
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
-        """Return what the end adds, and the ``finish_reason``.
+        """Return the last deltas, and the ``finish_reason``.
 
         Raises:
             GenerationError: The answer is not complete.
@@ -59,8 +59,8 @@ class TextReader(Reader):
     """Reads text.
 
     Args:
-        vocabulary: What the tokens mean.
-        constraint: What the text must be; None: anything.
+        vocabulary: The vocabulary of the tokens.
+        constraint: The constraint of the text; None if it is free.
         stops: Texts at which it stops; they are not part of it.
     """
 
@@ -70,7 +70,7 @@ class TextReader(Reader):
         self._constraint = constraint
         self._stops = stops
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""  # text that may be the beginning of one at which to stop
+        self._held = ""  # text that may be the beginning of a stop text
 
     def _read(self, token_ids: Sequence[int]) -> list[Delta]:
         ends = self._vocabulary.eos_token_ids
@@ -79,7 +79,7 @@ class TextReader(Reader):
         return self._said(len(self._held) - self._doubtful())
 
     def _doubtful(self) -> int:
-        """How many characters at the end may belong to a text at which to stop."""
+        """How many characters at the end may belong to a stop text."""
         found = [self._held.find(stop) for stop in self._stops if stop in self._held]
         if found:
             return len(self._held) - min(found)
@@ -95,7 +95,7 @@ class TextReader(Reader):
         return [{"content": said}] if said else []
 
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
-        """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
+        """Return the last deltas, and the ``finish_reason``; errors as for `Reader.end`."""
         if self._constraint is not None:
             finish(self._constraint, self.token_ids, {"max_new_tokens": len(self.token_ids)})
         self._held += self._characters.decode(b"", final=True)
@@ -107,8 +107,8 @@ class CallReader(Reader):
     """Reads text and calls of tools.
 
     Args:
-        wire: How calls are written.
-        named: Whether a certain tool had to be called, which OpenAI's API ends with "stop".
+        wire: The format of calls.
+        named: Whether a certain tool had to be called, for which OpenAI's API has the finish reason "stop".
     """
 
     def __init__(self, wire: Wire, *, named: bool = False) -> None:
@@ -121,7 +121,7 @@ class CallReader(Reader):
 
     def _read(self, token_ids: Sequence[int]) -> list[Delta]:
         found: list[Delta] = []
-        for token_id in token_ids:  # one by one, so that the arguments of no call are passed over
+        for token_id in token_ids:  # one by one, so that no call's arguments are skipped
             self._reader.read([token_id])
             found += self._deltas()
         return found
@@ -144,13 +144,13 @@ class CallReader(Reader):
         return found
 
     def _arguments(self, index: int, text: str) -> list[Delta]:
-        """Return what was not sent yet of the arguments of a call."""
+        """Return the part of a call's arguments that was not sent yet."""
         rest = text[self._sent[index] :]
         self._sent[index] += len(rest)
         return [{"tool_calls": [{"index": index, "function": {"arguments": rest}}]}] if rest else []
 
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
-        """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
+        """Return the last deltas, and the ``finish_reason``; errors as for `Reader.end`."""
         finish(self._wire.graph, self.token_ids, {"max_new_tokens": len(self.token_ids)})
         self._reader.finish()
         deltas = self._deltas()
@@ -163,7 +163,7 @@ def _unjudged(written: RawCall, content: str) -> ToolCall:
 
 
 def joined(deltas: Sequence[Delta]) -> dict[str, Any]:
-    """Return the message that the deltas of an answer make."""
+    """Return the message that the deltas of an answer add up to."""
     content = [delta["content"] for delta in deltas if "content" in delta]
     calls: list[dict[str, Any]] = []
     for delta in deltas:

@@ -1,7 +1,8 @@
-"""The bodies of requests: what OpenAI's API and vLLM's name, each field with its type, read by pydantic.
+"""The bodies of requests: the fields of OpenAI's API and of vLLM's, each with its type, read by pydantic.
 
-A field is one of these: acted on; harmless, so that it is taken and has no effect (`Harmless`); taken only with the value that
-means nothing (`_ONLY`); or unknown, which is an error. Nothing that would change an answer is ignored.
+There are four kinds of fields: supported; harmless, which are accepted and have no effect (`Harmless`); accepted only
+with a value that has no effect (`_ONLY`); and unknown, which are an error. Nothing that would change an answer is
+ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from schemagen.serve.errors import RequestError, unsupported
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-#: Field -> the values with which it means nothing, and what to do about others.
+#: Field -> the values that have no effect, and the advice about others.
 _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
     "logprobs": (
         (None, False),
@@ -37,7 +38,7 @@ _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
     "frequency_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "presence_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "repetition_penalty": ((None, 1, 1.0), "leave it out, or set it in the model's generation_config"),
-    "logit_bias": ((None, {}), "leave it out; what may be written is said by a schema, a pattern or a grammar"),
+    "logit_bias": ((None, {}), "leave it out; constrain the answer by a schema, a pattern or a grammar"),
     "functions": ((None,), 'write "tools": [{"type": "function", "function": {...}}]'),
     "function_call": ((None,), 'write "tool_choice"'),
     "modalities": ((None, ["text"]), 'leave it out, or write ["text"]'),
@@ -62,7 +63,7 @@ class _Part(BaseModel):
 
 
 class _Open(BaseModel):
-    """An object whose other keys are kept, for the chat template or the reader of structural tags."""
+    """An object that keeps unknown keys, for the chat template or the reader of structural tags."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -85,7 +86,7 @@ SchemaOrText = Annotated[Schema, BeforeValidator(_parsed)]
 
 
 class StreamOptions(_Part):
-    """What a stream tells beside the text."""
+    """Options of a stream."""
 
     include_usage: bool = False
     include_obfuscation: bool | None = None
@@ -106,12 +107,12 @@ class StructuredOutputs(_Part):
 
 
 class Extension(_Part):
-    """The field ``schemagen``: what only this server knows.
+    """The field ``schemagen``: options that only this server has.
 
     Attributes:
-        trace: Whether the chunks of a stream tell the tokens, how many the mask allowed, and the fields that are complete.
-        show_schema: Whether the shape of the answer is appended to the prompt; None: as the server is set.
-        whitespace: Where whitespace may stand in JSON, as for `schemagen.compile`.
+        trace: Whether the chunks of a stream include the tokens, how many the mask allowed, and the complete fields.
+        show_schema: Whether the shape of the answer is appended to the prompt; None for the setting of the server.
+        whitespace: Where JSON may contain whitespace, as for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
     """
 
@@ -122,7 +123,7 @@ class Extension(_Part):
 
 
 class Harmless(_Part):
-    """Fields that change nothing in an answer: who asks, where it is billed, how it is cached, which engine masks."""
+    """Fields that do not change an answer: who asks, where it is billed, how it is cached, which engine masks."""
 
     user: str | None = None
     metadata: dict[str, Any] | None = None
@@ -162,7 +163,7 @@ class JsonSchemaFormat(_Part):
 
 
 class StructuralTagFormat(_Open):
-    """An answer that is a text of a structural tag, whose keys are told by its own reader."""
+    """An answer that is a text of a structural tag, whose keys its own reader checks."""
 
     type: Literal["structural_tag"]
     format: dict[str, Any] | None = None
@@ -174,7 +175,7 @@ ResponseFormat = Annotated[TextFormat | JsonSchemaFormat | StructuralTagFormat, 
 
 
 class CommonRequest(Harmless):
-    """What both kinds of completions take."""
+    """The fields that both kinds of completions share."""
 
     model: str = ""
     stream: bool = False
@@ -198,7 +199,7 @@ class CommonRequest(Harmless):
     @model_validator(mode="before")
     @classmethod
     def _without_meaningless(cls, given: Any) -> Any:
-        """Take out values that mean nothing, and refuse others of the same fields."""
+        """Remove values that have no effect; refuse other values of the same fields."""
         if not isinstance(given, dict):
             return given
         kept = {}
@@ -224,7 +225,7 @@ class CommonRequest(Harmless):
 
     @property
     def most_tokens(self) -> int | None:
-        """How many tokens are asked for; None: as many as the server gives."""
+        """The requested number of tokens; None for as many as the server gives."""
         return self.max_tokens
 
 
@@ -248,7 +249,7 @@ def _is_object(value: Any) -> Any:
 
 
 class CalledFunction(_Open):
-    """Which tool was called, and with what."""
+    """The called tool, and its arguments."""
 
     name: str
     arguments: Annotated[str | dict[str, Any] | None, BeforeValidator(_is_object)] = None
@@ -282,7 +283,7 @@ class Function(_Open):
 
 
 class FunctionTool(_Open):
-    """A tool; the function may stand there without the object around it."""
+    """A tool; the function may be given without the object around it."""
 
     type: Literal["function"] = "function"
     function: Function
@@ -300,7 +301,7 @@ class NamedFunction(_Part):
 
 
 class NamedTool(_Part):
-    """The tool that has to be called."""
+    """The tool that must be called."""
 
     type: Literal["function"] = "function"
     function: NamedFunction
@@ -317,7 +318,7 @@ class ChatRequest(CommonRequest):
 
     @property
     def most_tokens(self) -> int | None:
-        """How many tokens are asked for; None: as many as the server gives."""
+        """The requested number of tokens; None for as many as the server gives."""
         return self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
 
 
@@ -339,10 +340,10 @@ def read_body(body: bytes, kind: type[CommonRequest]) -> Any:
 
     Args:
         body: JSON.
-        kind: Of request.
+        kind: The class of the request.
 
     Raises:
-        RequestError: It is no JSON, or no such request.
+        RequestError: The body is not JSON, or not such a request.
     """
     try:
         given = from_json(body, allow_inf_nan=False)
@@ -363,13 +364,13 @@ def _refused(error: ValidationError, given: Any) -> RequestError:
     param = ".".join(map(str, field))
     if first["type"] == "extra_forbidden":
         return RequestError(
-            f"{param} is no field of this request",
+            f"{param} is not a field of this request",
             param=param,
             why="unknown fields are refused, since one that was meant and ignored would give another answer",
             fix="leave it out, or check its spelling",
             code="unknown-field",
         )
-    told = dict.fromkeys(each["msg"] for place, each in found if place == field)  # of each form that it may have
+    told = dict.fromkeys(each["msg"] for place, each in found if place == field)  # one per form of the field
     said = (
         ", or ".join(told)
         .replace(", or Input should be", ", or")
@@ -381,7 +382,7 @@ def _refused(error: ValidationError, given: Any) -> RequestError:
 
 
 def _field_of(complaint: ErrorDetails, given: Any) -> list[int | str]:
-    """Return the path of a complaint in the body: without the steps that name forms which the value may have."""
+    """Return the path of a complaint in the body, without the steps that name the alternative forms of a value."""
     found: list[int | str] = []
     inside: Any = given
     for index, step in enumerate(complaint["loc"]):

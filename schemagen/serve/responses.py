@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the responses to one request have in common.
+    """The common parts of all responses to one request.
 
     Attributes:
-        is_chat: Whether they are of chats; else of completions of texts.
-        model: Its name.
-        id: Of the response.
-        created: When, in seconds.
+        is_chat: Whether the responses are to a chat, rather than to a completion.
+        model: The name of the model.
+        id: The id of the response.
+        created: The time of creation, in seconds since the epoch.
     """
 
     is_chat: bool
@@ -34,7 +34,7 @@ class Shape:
 
     @classmethod
     def of(cls, model: str, *, is_chat: bool) -> Shape:
-        """Return the shape of the response to a request that came now."""
+        """Return the shape of the response to a request that came just now."""
         return cls(is_chat, model, f"{'chatcmpl' if is_chat else 'cmpl'}-{uuid.uuid4().hex}")
 
     def _head(self, *, chunk: bool) -> dict[str, Any]:
@@ -61,10 +61,10 @@ class Shape:
         """Return a chunk of a stream.
 
         Args:
-            index: Of the answer.
-            delta: What it adds.
+            index: The index of the answer.
+            delta: The new part of the answer.
             reason: Why the answer is over.
-            extension: What only this server says.
+            extension: Fields that only this server has.
         """
         answer = {"delta": delta} if self.is_chat else {"text": delta.get("content", "")}
         choice = {"index": index, **answer, "logprobs": None, "finish_reason": reason}
@@ -77,7 +77,7 @@ class Shape:
 
 
 def usage_of(prompt_tokens: int, completion_tokens: int) -> dict[str, Any]:
-    """Return what a request took."""
+    """Return the token usage of a request."""
     return {
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,

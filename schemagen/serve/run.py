@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from schemagen.lm.language_model import LanguageModel
 
-#: Under these names a server on this machine is reached from this machine.
+#: Names by which this machine reaches a server on itself.
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens, and who may ask.
+    """The address of a server, and its access key.
 
     Attributes:
         host: An address of this machine.
-        port: Its port; 0: any that is free.
-        api_key: What clients have to send; None: nothing.
-        no_key: Whether other machines may ask without a key.
+        port: Its port; 0 for any free one.
+        api_key: The key that clients have to send; None if they need none.
+        no_key: Whether other machines may use the server without a key.
 
     Raises:
-        OptionError: Other machines could ask, and there is no key.
+        OptionError: Other machines could use the server, and there is no key.
     """
 
     host: str = "127.0.0.1"
@@ -42,7 +42,7 @@ class Address:
     no_key: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse to be open to others by mistake."""
+        """Refuse to serve other machines without a key by mistake."""
         if not self.is_local and self.api_key is None and not self.no_key:
             raise OptionError(
                 f"host {self.host!r} is open to other machines, and there is no API key",
@@ -57,7 +57,7 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """Whether this machine alone can ask."""
+        """Whether only this machine can reach it."""
         try:
             return ipaddress.ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
@@ -70,19 +70,19 @@ class Address:
 
 
 def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:
-    """Answer requests until the process is told to stop.
+    """Answer requests until the process is stopped.
 
     Args:
         app: As `Address.app` makes it.
         address: Where to listen.
-        tell: Told where it listens, in a sentence.
+        tell: Called with a sentence that names the address.
 
     Raises:
         OptionError: It cannot listen there.
     """
     import uvicorn
 
-    # It is for whoever wrote the schema, and that is a client.
+    # This warning is for the author of the schema, who is a client.
     warnings.filterwarnings("ignore", "the schema has no keyword", UserWarning)
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as found:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -92,11 +92,11 @@ def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:
             raise OptionError(
                 f"cannot listen at {address.host}:{address.port}: {error.strerror or error}",
                 why="the port is in use, or the address is not one of this machine",
-                fix="give another --port (0: any that is free), or end what listens there",
+                fix="give another --port (0 for any free one), or end the process that uses this one",
                 code="no-port",
             ) from error
         port = found.getsockname()[1]
-        found.listen()  # from here on whoever is told waits at most, and is not refused
+        found.listen()  # from here on clients may have to wait, but are not refused
         shown = f"[{address.host}]" if ":" in address.host else address.host
         tell(f"schemagen serves http://{shown}:{port}/v1 (a page to try it: http://{shown}:{port}/)")
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10))

@@ -1,4 +1,4 @@
-"""What runs jobs: a `Scheduler` is given jobs from the event loop, and its thread sees that each of them is ended."""
+"""The interface `Scheduler`: it takes jobs from the event loop, and its thread makes sure that each of them ends."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ class Scheduler(Protocol):
 
 
 def put_in_line(waiting: deque[Job], jobs: Sequence[Job], most: int) -> None:
-    """Add jobs behind those that wait, all of them or none; in a full line those that nobody waits for any more make room.
+    """Add jobs to the line, all of them or none; if it is full, cancelled jobs make room.
 
-    Args:
-        waiting: The line.
-        jobs: What is added.
-        most: How many jobs it may hold.
+    waiting: The line.
+    jobs: The new jobs.
+    most: The capacity of the line.
 
     Raises:
-        RequestError: There is no room (429).
+        RequestError: The line is full (429).
     """
     if len(waiting) + len(jobs) > most:
         wanted = [job for job in waiting if job.is_wanted]
@@ -62,7 +61,7 @@ def too_many(waiting: int, most: int) -> RequestError:
 
 
 def queue_full(fact: str, *, why: str) -> RequestError:
-    """Return the error of a request that has to come again in a moment (429)."""
+    """Return the error of a request that has to be retried in a moment (429)."""
     return RequestError(
         fact,
         status=429,
@@ -74,12 +73,12 @@ def queue_full(fact: str, *, why: str) -> RequestError:
 
 
 def closed() -> RequestError:
-    """Return the error of a request that the server will not come to."""
+    """Return the error of a request that the server will not answer any more."""
     return RequestError("the server is shutting down", status=503, fix="ask again later", code="shutting-down")
 
 
 def timed_out(seconds: float) -> RequestError:
-    """Return the error of a request that takes longer than it may."""
+    """Return the error of a request that takes longer than allowed."""
     return RequestError(
         f"the request took longer than {seconds:g} s, which is the most here",
         status=504,

@@ -1,6 +1,6 @@
-"""What the mask allowed at each token of a text, and the fields that are complete: read again, beside the model.
+"""The size of the mask at each token of a text, and the complete fields: read again, beside the model.
 
-The tokens of a text say all: a matcher of its own reads them once more, so that the thread of the model has no work with it.
+The tokens are sufficient: a separate matcher reads them once more, so that the thread of the model has no extra work.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """Reads a text once more.
+    """Reads a text once more to report its masks and fields.
 
     Args:
-        grammar: Of the text.
-        budget: Most tokens of the text.
+        grammar: The grammar of the text.
+        budget: Maximum number of tokens of the text.
     """
 
     def __init__(self, grammar: Grammar, budget: int) -> None:
@@ -40,8 +40,8 @@ class Trace:
         """Return the steps of some tokens, and the fields that they complete.
 
         Returns:
-            ``steps``: for each token its ``id``, its ``text``, how many tokens were ``allowed`` there, and whether it was
-            ``forced``; ``fields``: for each field its ``path``, a JSON pointer, and its ``value``.
+            ``steps``: for each token its ``id``, its ``text``, how many tokens were ``allowed`` there, and whether it
+            was ``forced``; ``fields``: for each field its ``path``, a JSON pointer, and its ``value``.
         """
         fields: list[dict[str, Any]] = []
         steps = [self._step(token_id, fields) for token_id in token_ids if not self._matcher.is_terminated()]
@@ -63,12 +63,12 @@ class Trace:
         return {"id": token_id, "text": text, "allowed": allowed, "forced": forced}
 
     def end(self) -> dict[str, Any]:
-        """Return how many tokens there are in all, of which `feed` says how many were allowed."""
+        """Return the size of the vocabulary, for comparison with the counts of `feed`."""
         return {"vocabulary": self._vocabulary.size}
 
 
 def _value(path: Path, text: str, parts: Any) -> Any:
-    """Return the value of a field, as JSON says it."""
+    """Return the value of a field, as in JSON."""
     del path
     return json.loads(text) if parts is None else parts
 

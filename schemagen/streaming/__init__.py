@@ -1,1 +1,1 @@
-"""What is known of an answer while it is written: events, fields and partial instances."""
+"""Parts of an answer while it is written: events, fields and partial instances."""

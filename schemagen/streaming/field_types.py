@@ -1,8 +1,8 @@
 """The types of fields: from the type of a value and a path to the validator of the part that is there.
 
-A step is taken through pydantic models, dataclasses, TypedDicts, NamedTuples and the containers of typing, and through all
-members of a union at once. Where members disagree, or where a class has validators that see its input before the fields are
-validated, the type of the part is not known before the whole is, and the part is left as JSON.
+A step goes through pydantic models, dataclasses, TypedDicts, NamedTuples and the containers of typing, and through all
+members of a union in parallel. If members disagree, or if a class has validators that see its input before the fields
+are validated, the type of the part is unknown until the whole value is, and the part stays JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from schemagen.events import Path
 #: A type, and the configuration of the pydantic class that it is a field of.
 _Typed: TypeAlias = "tuple[Any, Any]"
 _SCALARS = (str, bytes, int, float, bool, complex, Decimal, date, datetime, time, timedelta, Enum, type(None))
-#: What `get_origin` says of a union.
+#: Results of `get_origin` for a union.
 UNIONS: tuple[Any, ...] = (typing.Union, types.UnionType)
 _WRAPPERS: tuple[Any, ...] = (
     Annotated,
@@ -50,23 +50,23 @@ _WRAPPERS: tuple[Any, ...] = (
     typing_extensions.NotRequired,
     typing_extensions.ReadOnly,
 )
-#: The one of typing_extensions is another class than that of typing in some versions.
+#: In some versions typing_extensions has another class than typing.
 ALIASES: tuple[Any, ...] = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
 _SELVES: tuple[Any, ...] = (typing_extensions.Self, getattr(typing, "Self", typing_extensions.Self))
 _EARLY = frozenset({"before", "wrap", "plain"})
-#: Stands for such a validator of a RootModel.
+#: The place of such a validator of a RootModel.
 _EARLY_ROOT = (BeforeValidator(lambda value: value),)
 
 
 class _UnknownError(Exception):
-    """The type of a part cannot be told."""
+    """The type of a part is unknown."""
 
 
 class FieldTypes:
     """Validates the fields of a value of one type.
 
     Args:
-        tp: The type; None if it is a schema, so that nothing is known about any field.
+        tp: The type; None for a schema, so that the types of all fields are unknown.
     """
 
     def __init__(self, tp: Any) -> None:
@@ -74,7 +74,7 @@ class FieldTypes:
         self._adapters: dict[Path, TypeAdapter[Any] | None] = {}
 
     def at(self, path: Path) -> Any:
-        """Return the type of a field; None if it is not known."""
+        """Return the type of a field; None if it is unknown."""
         found = self._find(path)
         return None if found is None else found[0]
 
@@ -82,9 +82,9 @@ class FieldTypes:
         """Return the value of a field.
 
         Args:
-            path: Where it is.
+            path: The path of the field.
             text: Its JSON text.
-            parts: If it is a container, the values of its parts: all that there is to know where its type is not known.
+            parts: If it is a container, the values of its parts: they are the value if its type is unknown.
 
         Raises:
             ValidationFailed: A validator of its type refuses it.
@@ -94,7 +94,7 @@ class FieldTypes:
             return json.loads(text) if parts is None else parts
         try:
             return adapter.validate_json(text)
-        except PydanticUserError:  # a name that only the whole resolves
+        except PydanticUserError:  # a name that only the whole type resolves
             return json.loads(text) if parts is None else parts
         except ValidationError as error:
             raise ValidationFailed(
@@ -107,7 +107,7 @@ class FieldTypes:
             ) from error
 
     def _find(self, path: Path) -> _Typed | None:
-        """The type at a path, by that of its container."""
+        """The type at a path, from that of its container."""
         if path not in self._known:
             around = self._find(Path(path[:-1]))
             self._known[path] = None if around is None else _part(around, path[-1])
@@ -126,18 +126,18 @@ class FieldTypes:
 
 
 def _build(tp: Any, config: Any) -> TypeAdapter[Any] | None:
-    """Make the validator of a type; None for what pydantic cannot validate by itself."""
+    """Make the validator of a type; None if pydantic cannot validate the type by itself."""
     try:
         return TypeAdapter(tp, config=config)
     except PydanticUserError:
-        # Classes have a configuration of their own, and take no other.
+        # Classes have their own configuration, and accept no other.
         return None if config is None else _build(tp, None)
     except (SchemaError, NameError, TypeError):
         return None
 
 
 def _part(around: _Typed, step: str | int) -> _Typed | None:
-    """Return the type of a part; None if it cannot be told."""
+    """Return the type of a part; None if it is unknown."""
     tp, config = around
     found: list[_Typed] = []
     try:
@@ -151,12 +151,12 @@ def _part(around: _Typed, step: str | int) -> _Typed | None:
 
 
 def members(tp: Any) -> list[Any]:
-    """Return what a type may be: the members of unions, without annotations and names."""
+    """Return the members of a type: those of a union, or the type itself, without annotations and names."""
     return [member for member, _ in _members(tp)]
 
 
 def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any, ...]]]:
-    """The members of a type, each with what is annotated around it."""
+    """The members of a type, each with its annotations."""
     origin, arguments = typing_extensions.get_origin(tp), typing_extensions.get_args(tp)
     if origin in _WRAPPERS:
         return _members(arguments[0], (*notes, *arguments[1:]))
@@ -176,7 +176,7 @@ def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any,
 
 
 def _comes_first(note: Any) -> bool:
-    """Whether what is annotated to a type may see the input before the type does, or in place of it."""
+    """Whether an annotation of a type may see the input before the type does, or replace it."""
     if isinstance(note, (AfterValidator, FieldInfo)):
         return False
     return isinstance(note, (BeforeValidator, WrapValidator, PlainValidator)) or hasattr(
@@ -185,10 +185,10 @@ def _comes_first(note: Any) -> bool:
 
 
 def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
-    """The types of a part, if it is one of this type; none if this type has no such parts.
+    """The types of a part, if it is one of this type; empty if this type has no such parts.
 
     Raises:
-        _UnknownError: It may be anything.
+        _UnknownError: The part may have any type.
     """
     origin = typing_extensions.get_origin(tp) or tp
     if origin is typing.Literal or (isinstance(origin, type) and issubclass(origin, _SCALARS)):
@@ -231,14 +231,14 @@ def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model, names of types that were defined after it resolved."""
+    """Return the fields of a model, with forward references resolved."""
     if not getattr(model, "__pydantic_complete__", True):
         model.model_rebuild(raise_errors=False)
     return model.model_fields
 
 
 def keys_of(name: str, info: FieldInfo) -> list[str]:
-    """The keys that a field may be read from; of several aliases, those that are a key and no longer path."""
+    """The keys that a field may be read from; of several aliases, those that are a key rather than a longer path."""
     alias = info.validation_alias
     if alias is None:
         return [name]
@@ -248,7 +248,7 @@ def keys_of(name: str, info: FieldInfo) -> list[str]:
 
 
 def _field_of_record(tp: Any, config: Any, step: str | int) -> list[_Typed]:
-    """The field of a dataclass or TypedDict; those of the standard library have the configuration of what is around."""
+    """The field of a dataclass or TypedDict; classes of the standard library inherit the surrounding configuration."""
     if isinstance(step, int):
         return []
     record = typing_extensions.get_origin(tp) or tp
@@ -268,7 +268,7 @@ def _field_of_record(tp: Any, config: Any, step: str | int) -> list[_Typed]:
 
 
 def _hints(tp: Any) -> dict[str, Any]:
-    """The types of the fields of a class, or of one that stands with its arguments, as in ``Box[int]``."""
+    """The types of the fields of a class, or of a generic class with its arguments, as in ``Box[int]``."""
     origin = typing_extensions.get_origin(tp)
     hints = typing_extensions.get_type_hints(origin or tp, include_extras=True)
     if origin is None:
@@ -281,7 +281,7 @@ def _with_arguments(hint: Any, parameters: abc.Iterable[Any], arguments: abc.Ite
     """Put the arguments of a generic type in place of its parameters.
 
     Raises:
-        _UnknownError: There are other numbers of them, as with a variadic parameter.
+        _UnknownError: Their numbers differ, as with a variadic parameter.
     """
     parameters, arguments = tuple(parameters), tuple(arguments)
     if len(parameters) != len(arguments):
@@ -290,16 +290,16 @@ def _with_arguments(hint: Any, parameters: abc.Iterable[Any], arguments: abc.Ite
     if isinstance(hint, typing.TypeVar):
         return known.get(hint, hint)
     free = getattr(hint, "__parameters__", ())
-    # A class that is generic has parameters, too; without brackets nothing is said of them.
+    # A generic class has parameters, too; without brackets their arguments are unknown.
     return hint[tuple(known.get(each, each) for each in free)] if free and not isinstance(hint, type) else hint
 
 
 def _with_self(hint: Any, owner: Any) -> Any:
-    """Put a class in place of what stands for it in the type of one of its fields: `Self`, or pydantic's reference to it."""
+    """Replace references to a class in the type of one of its fields: `Self`, or pydantic's own reference."""
     metadata = getattr(owner, "__pydantic_generic_metadata__", None) or {}
     reference = getattr(
         hint, "type_ref", None
-    )  # of a generic model within itself: its name and identity, then its arguments
+    )  # a generic model within itself: its name and identity, then its arguments
     if hint in _SELVES or (isinstance(reference, str) and f":{id(metadata.get('origin'))}[" in reference):
         return owner
     origin, arguments = typing_extensions.get_origin(hint), typing_extensions.get_args(hint)
@@ -312,7 +312,7 @@ def _with_self(hint: Any, owner: Any) -> Any:
 
 
 def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:
-    """Whether pydantic's `Field` describes a field of a dataclass or TypedDict: its key may be another than its name."""
+    """Whether pydantic's `Field` describes a field of a dataclass or TypedDict, whose key may then differ from its name."""
     defaults = [each.default for each in dataclasses.fields(record)] if dataclasses.is_dataclass(record) else []
     described = [part for hint in hints.values() for part in getattr(hint, "__metadata__", ())]
     return any(isinstance(each, FieldInfo) for each in (*defaults, *described))
@@ -337,7 +337,7 @@ def _item_of_tuple(tp: Any, config: Any, step: str | int) -> list[_Typed]:
 
 
 def has_early_validators(cls: Any, name: str) -> bool:
-    """Whether validators of a class see a field before its type does, or in place of it."""
+    """Whether validators of a class see a field before its type does, or replace it."""
     decorators = getattr(cls, "__pydantic_decorators__", None)
     if decorators is None:
         return False

@@ -1,10 +1,10 @@
-"""Reading a JSON text while it is written: a pushdown machine over characters that says what began, grew and ended.
+"""Read a JSON text while it is written: a pushdown machine over characters that reports events.
 
-The text comes in pieces of any size, cut anywhere between characters, also within an escape. It is the beginning of valid
-JSON, because a grammar made it; nothing is checked here again.
+The text comes in pieces of any size, cut anywhere between characters, even within an escape. It is the beginning of
+valid JSON, because a grammar made it; nothing is checked again here.
 
-Invariants: `JsonReader.frames` are the open containers from the outside to the inside, each with its complete parts; a string
-grows by whole characters only, so a high surrogate waits for its other half.
+Invariants: `JsonReader.frames` are the open containers from the outside to the inside, each with its complete parts; a
+string grows only by whole characters, so a high surrogate waits for its other half.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _HIGH, _LOW, _ASTRAL = 0xD800, 0xDC00, 0x10000
 
 class _State(Enum):
     VALUE = auto()  # a value must come
-    ITEM = auto()  # behind "[": an item, or "]"
+    ITEM = auto()  # after "[": an item, or "]"
     KEY = auto()  # in an object: a key, or "}"
     IN_KEY = auto()
     COLON = auto()
     STRING = auto()
     SCALAR = auto()  # in a number, true, false or null
-    AFTER = auto()  # behind a value: a comma, or the end of the container
+    AFTER = auto()  # after a value: a comma, or the end of the container
 
 
 @dataclass(slots=True)
@@ -42,8 +42,8 @@ class Frame:
 
     Attributes:
         start: Offset of its bracket in the text.
-        parts: Its complete parts, as they were validated: a dict or a list.
-        step: Key or index of the part that is open; None between two parts of an object.
+        parts: Its complete parts, validated: a dict or a list.
+        step: Key or index of the open part; None between two parts of an object.
     """
 
     start: int
@@ -56,7 +56,7 @@ class _Letters:
     """Characters of a JSON string, decoded.
 
     Attributes:
-        escape: What was read of an escape, without its backslash; None outside of one.
+        escape: The escape read so far, without its backslash; None outside of one.
         high: The first half of a surrogate pair.
     """
 
@@ -64,7 +64,7 @@ class _Letters:
     high: int = 0
 
     def read(self, character: str) -> str:
-        """Return what a character completes: a character of the value, or nothing yet."""
+        """Return the text that a character completes: a character of the value, or nothing yet."""
         if self.escape is None:
             if character == "\\":
                 self.escape = ""
@@ -80,7 +80,7 @@ class _Letters:
         return self._joined(unit)
 
     def _joined(self, unit: int) -> str:
-        """Join the halves of a pair; a half without its other one is kept as it is."""
+        """Join the halves of a pair; an unpaired half is kept as it is."""
         if self.high and _LOW <= unit < 0xE000:
             high, self.high = self.high, 0
             return chr(_ASTRAL + ((high - _HIGH) << 10) + (unit - _LOW))
@@ -104,9 +104,9 @@ class JsonReader:
             parts; returns its value.
 
     Attributes:
-        text: All that was read.
+        text: The text read so far.
         frames: The open containers.
-        open_text: The open string, as far as it goes; None if none is open.
+        open_text: The open string so far; None if none is open.
     """
 
     complete: Callable[[Path, str, Any], Any]
@@ -122,14 +122,14 @@ class JsonReader:
 
     @property
     def is_over(self) -> bool:
-        """Whether the value as a whole is complete, as far as its text can say that."""
+        """Whether the whole value is complete, as far as its text shows."""
         return self._state is _State.AFTER and not self.frames
 
     def feed(self, piece: str) -> list[FieldEvent]:
-        """Read on; return what happened.
+        """Read a piece; return its events.
 
         Raises:
-            ValidationFailed: As ``complete`` raises it.
+            ValidationFailed: ``complete`` raised it.
         """
         offset = len(self.text)
         self.text += piece
@@ -140,7 +140,7 @@ class JsonReader:
         return events
 
     def finish(self) -> list[FieldEvent]:
-        """Say that the text is over; return what ended with it: a number that stands alone has no other end."""
+        """Mark the end of the text; return the last events: a top-level number has no other end."""
         if self._state is _State.SCALAR:
             self._end_scalar(len(self.text))
         events, self._events = self._events, []
@@ -162,7 +162,7 @@ class JsonReader:
                 self._between(character, index)
 
     def _between(self, character: str, index: int) -> None:
-        """Read a character that stands outside of strings, numbers and names."""
+        """Read a character outside of strings, numbers and names."""
         if character in "]}":
             self._end_container(index)
         elif character == ",":
@@ -207,7 +207,7 @@ class JsonReader:
             self._grown.append(self._letters.read(character))
 
     def _flush(self) -> None:
-        """Say what the open string grew by."""
+        """Report the growth of the open string."""
         text = "".join(self._grown)
         self._grown.clear()
         if text:
@@ -223,11 +223,11 @@ class JsonReader:
         self._complete(frame.start, index + 1, frame.parts)
 
     def _next_part(self) -> None:
-        """Go on behind a comma."""
+        """Continue after a comma."""
         self._state = _State.KEY if isinstance(self.frames[-1].parts, dict) else _State.VALUE
 
     def _complete(self, start: int, end: int, parts: Any = None) -> None:
-        """Keep a complete value in its container, and say so; the value as a whole is not a field."""
+        """Keep a complete value in its container, and report it; the value as a whole is not a field."""
         self._state = _State.AFTER
         if not self.frames:
             return

@@ -1,4 +1,4 @@
-"""`Partial`: pydantic models of which any part may still be missing."""
+"""`Partial`: pydantic models in which any part may still be missing."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ATTRIBUTE = "__schemagen_partial__"
 _LOCK = RLock()
-if hasattr(os, "register_at_fork"):  # it is held for long, and by the thread that asks again
+if hasattr(os, "register_at_fork"):  # held for long, and re-entered by its own thread
     os.register_at_fork(after_in_child=lambda: globals().update(_LOCK=RLock()))
-#: What a text may be at any length; a date of which four digits are there is no date yet.
+#: Types whose beginnings are valid values; four digits of a date, for example, are not a date yet.
 _TEXTS = (str, Any, object)
-#: What decides how values are written.
+#: Settings that affect how values are dumped.
 _OF_DUMPS = frozenset(
     {
         "use_enum_values",
@@ -43,7 +43,7 @@ _OF_DUMPS = frozenset(
 if TYPE_CHECKING:
 
     class Partial(Generic[T]):
-        """What is there of a `T`; its attributes are those of the type, or None."""
+        """The available part of a `T`; its attributes are those of the type, or None."""
 
         def __getattr__(self, name: str) -> Any: ...  # noqa: D105
         def __getitem__(self, key: Any) -> Any: ...  # noqa: D105
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 else:
 
     class Partial:
-        """``Partial[Model]`` is a pydantic model with the fields of ``Model``, all of which may be None.
+        """``Partial[Model]`` is a pydantic model with the fields of ``Model``, each of which may be None.
 
-        The same class every time. Models in fields, lists, dicts and unions are partial as well; ``Partial`` of any other
-        type is that type.
+        The result is the same class every time. Models in fields, lists, dicts and unions are partial, too; ``Partial``
+        of any other type is that type.
         """
 
         def __class_getitem__(cls, tp: Any) -> Any:
@@ -68,7 +68,7 @@ def _partial_model(model: type[BaseModel]) -> type[BaseModel]:
     """Return the partial form of a model; it lives as long as the model."""
     with _LOCK:
         if _ATTRIBUTE not in vars(model):
-            # While it is made, a model within itself is not described any further.
+            # Meanwhile a model within itself is left untyped.
             setattr(model, _ATTRIBUTE, Any)
             try:
                 setattr(model, _ATTRIBUTE, _make(model))
@@ -81,20 +81,20 @@ def _partial_model(model: type[BaseModel]) -> type[BaseModel]:
 
 def _make(model: type[BaseModel]) -> type[BaseModel]:
     fields: dict[str, Any] = {
-        # Of a field that validators of the class see first there may be the JSON alone.
+        # A field that validators of the class see first may be plain JSON.
         name: (Any if has_early_validators(model, name) else Union[_partial(info.annotation), None], None)  # noqa: UP007
         for name, info in fields_of(model).items()
     }
     config: Any = {key: value for key, value in model.model_config.items() if key in _OF_DUMPS}
     config |= {"extra": "allow", "arbitrary_types_allowed": True, "protected_namespaces": ()}
     with warnings.catch_warnings():
-        # A field that hides a method of pydantic has been complained of when the model was made.
+        # pydantic has already warned of a field that hides a method, when the model was made.
         warnings.simplefilter("ignore", UserWarning)
         return create_model(f"Partial[{model.__name__}]", __config__=config, __module__=model.__module__, **fields)
 
 
 def _partial(tp: Any) -> Any:
-    """The partial form of the type of a field: it may be whole, or what `snapshot` makes of its beginning."""
+    """The partial form of the type of a field: its values, and those that `snapshot` makes of a beginning."""
     origin, arguments = typing_extensions.get_origin(tp), typing_extensions.get_args(tp)
     if _is_model(tp):
         return Union[tp, _partial_model(tp)]  # noqa: UP007
@@ -110,7 +110,7 @@ def _partial(tp: Any) -> Any:
         return GenericAlias(dict, (str, _partial(arguments[1])))
     plain = origin or tp
     if isinstance(tp, (ForwardRef, NewType)) or isinstance(plain, ALIASES):
-        return Any  # names: what they stand for may be known later, or name itself
+        return Any  # names, which may be defined later or refer to themselves
     if not isinstance(plain, type) or issubclass(plain, (str, bytes)):
         return tp
     if issubclass(plain, RootModel):
@@ -126,7 +126,7 @@ def _is_model(tp: Any) -> bool:
 
 
 def snapshot(reader: JsonReader, types: FieldTypes) -> Any:
-    """Return what a reader has read so far; None if that is nothing."""
+    """Return the value read so far; None if there is none."""
     steps = Path(frame.step for frame in reader.frames if frame.step is not None)
     open_type = types.at(steps)
     shows = open_type is None or any(member is each for member in members(open_type) for each in _TEXTS)
@@ -137,7 +137,7 @@ def snapshot(reader: JsonReader, types: FieldTypes) -> Any:
 
 
 def _container(frame: Frame, tp: Any, open_part: Iterable[Any]) -> Any:
-    """The open container with its complete parts, and with the open one if there is one to show."""
+    """The open container with its complete parts, and the open part if there is one to show."""
     if isinstance(frame.parts, list):
         return [*frame.parts, *open_part]
     parts = {**frame.parts, **{str(frame.step): value for value in open_part}}
@@ -149,13 +149,13 @@ def _container(frame: Frame, tp: Any, open_part: Iterable[Any]) -> Any:
 
 
 def _model_of(tp: Any, complete: dict[str, Any], keys: set[Any]) -> type[BaseModel] | None:
-    """Return the model that an open object is going to be; None while it may be several, or something else."""
+    """Return the model that an open object will be; None while it may be one of several, or another type."""
     left = [member for member in members(tp) if _may_be(member, complete, keys)]
     return left[0] if len(left) == 1 and _is_model(left[0]) else None
 
 
 def _may_be(member: Any, complete: dict[str, Any], keys: set[Any]) -> bool:
-    """Whether an open object may be of this type, by its keys and those of its values that the type fixes."""
+    """Whether an open object may be of this type, by its keys and by values that the type fixes."""
     if not _is_model(member):
         return _is_object(typing_extensions.get_origin(member) or member)
     fields = {key: info.annotation for name, info in member.model_fields.items() for key in keys_of(name, info)}
@@ -169,7 +169,7 @@ def _may_be(member: Any, complete: dict[str, Any], keys: set[Any]) -> bool:
 
 
 def _is_object(tp: Any) -> bool:
-    """Whether something else than a model may be a JSON object."""
+    """Whether a type other than a model may be a JSON object."""
     if tp is typing_extensions.Literal:
         return False
     if tp is Any or tp is object or not isinstance(tp, type):

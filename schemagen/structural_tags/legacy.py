@@ -63,7 +63,7 @@ def _tag(value: Any, at: str) -> dict[str, Any]:
                 f"the schema is no JSON: {error}", at=fields.place("schema"), fix="give a JSON Schema"
             ) from error
     elif isinstance(schema, type):
-        from schemagen.grammar.pipeline import target_of
+        from schemagen.grammar.reading import target_of
 
         target = target_of(schema)
         schema = schema if target is None else target.schema

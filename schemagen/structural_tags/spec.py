@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, OptionTypeError
-from schemagen.grammar.compiler import check_layout
 from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.reading import check_layout
 from schemagen.structural_tags.legacy import converted, is_legacy
 from schemagen.structural_tags.reader import Reader
 

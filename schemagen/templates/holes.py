@@ -15,10 +15,10 @@ from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import Guest, Text
 from schemagen.engine.options import Options
 from schemagen.errors import OptionError, OptionTypeError
-from schemagen.grammar.compiler import understood
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import expression_of, frozen_spec, given_spec, regex_of
-from schemagen.grammar.pipeline import pattern_of, read_source, styled, target_of
+from schemagen.grammar.embedded import frozen_spec, given_spec
+from schemagen.grammar.languages import expression_of, pattern_of, regex_of
+from schemagen.grammar.reading import read_source, styled, target_of, understood
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import ast

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from typing_extensions import is_typeddict
@@ -22,6 +23,7 @@ from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
 from schemagen.grammar.assembly import Assembly
+from schemagen.grammar.compiler import compile as compile_spec
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
@@ -172,7 +174,7 @@ class Template(ContextFree[T_co]):
         """
         rules = self.rules()
         for layout in LAYOUTS:
-            spans = spans_of(rules, text, guest_ends(text, layout))
+            spans = spans_of(rules, text, guest_ends(text, partial(compile_spec, **layout)))
             if spans is not None:
                 return cast("T_co", _read(self, _tree(spans), text))
         raise ValidationFailed(

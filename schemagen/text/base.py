@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import ContextFreeGrammar, Text, counts_tokens
 from schemagen.errors import OptionTypeError, UnsupportedGrammarError, ValidationFailed
-from schemagen.grammar.compiler import understood
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import described_json, expression_of, frozen_spec, given_spec
+from schemagen.grammar.embedded import frozen_spec, given_spec
+from schemagen.grammar.languages import expression_of
+from schemagen.grammar.reading import described_json, understood
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import matches
 

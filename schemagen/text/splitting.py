@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.engine.languages import has_core
 from schemagen.grammar.compiler import compile as compile_spec
 from schemagen.grammar.embedded import given_spec
 from schemagen.vocabulary import Vocabulary
@@ -117,9 +116,7 @@ class _Ends:
 
 def _grammar(spec: Any) -> Grammar:
     """Return the grammar of an item in the widest layout, whichever it was written in."""
-    if has_core():
-        return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", property_order="any")
-    return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", engine="reference")
+    return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", property_order="any")
 
 
 @lru_cache(maxsize=1)

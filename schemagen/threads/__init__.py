@@ -1,1 +1,1 @@
-"""Locks that a forked process finds free, and what is done otherwise without the lock of the interpreter."""
+"""Locks that a forked process finds free, and the special cases of Python without the interpreter lock."""

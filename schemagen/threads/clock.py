@@ -1,9 +1,10 @@
-"""The clock of a call: how long what a thread does in Python may take.
+"""The clock of a call: the time limit of a thread's work in Python.
 
-Whatever may take long calls `poll` again and again, at the start of a loop's round, and knows nothing of whose call it is:
-the `Deadline` that the thread is within counts. The compiled core has a clock of its own (core/util/work.hpp).
+Any long work calls `poll` repeatedly, at the start of each iteration of a loop, without knowing whose call it is: the
+innermost `Deadline` of the thread counts. The compiled core has its own clock (core/util/work.hpp).
 
-Invariant: `poll` stands where an exception leaves everything that is shared as it was; a cache is filled after the last one.
+Invariant: `poll` is called only where an exception leaves all shared state valid; a cache is filled after the last
+call.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from schemagen.errors import LimitError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Calls of functions of others between two looks.
+#: Function calls of foreign code between two checks.
 _CALLS = 64
 
 
 class Deadline:
-    """When a call that starts now has taken too long; one within another ends no later than that.
+    """A limit of time that starts now; a nested one ends no later than the one around it.
 
-    ``with Deadline(seconds):`` is what `poll` looks at, in this thread. Without ``with`` only `check` does.
+    ``with Deadline(seconds):`` makes `poll` check it, in this thread. Without ``with`` only `check` does.
 
     Args:
-        max_seconds: Until then, by the wall clock.
+        max_seconds: The limit, in wall-clock time.
 
     Attributes:
-        started: When the call began whose limit it is.
-        max_seconds: That limit.
-        ends: When it passes.
+        started: When the call with this limit began.
+        max_seconds: The limit of that call.
+        ends: When the limit passes.
     """
 
     __slots__ = ("_outer", "ends", "max_seconds", "started")
@@ -50,10 +51,10 @@ class Deadline:
             self.started, self.max_seconds, self.ends = outer.started, outer.max_seconds, outer.ends
 
     def check(self) -> None:
-        """Stop if it has passed.
+        """Raise if the limit has passed.
 
         Raises:
-            LimitError: It has.
+            LimitError: The limit has passed.
         """
         now = time.monotonic()
         if now > self.ends:
@@ -63,11 +64,11 @@ class Deadline:
             )
 
     def __enter__(self) -> None:
-        """Let `poll` look at it."""
+        """Make `poll` check this limit."""
         self._outer, _here.deadline = _here.deadline, self
 
     def __exit__(self, *_: object) -> None:
-        """Let `poll` look at what it looked at before."""
+        """Make `poll` check the previous limit again."""
         _here.deadline = self._outer
 
 
@@ -79,10 +80,10 @@ _here = _Here()
 
 
 def poll() -> None:
-    """Stop if the call that this thread makes has taken too long.
+    """Raise if the current call of this thread has passed its limit.
 
     Raises:
-        LimitError: It has.
+        LimitError: The limit has passed.
 
     Cost: 0.2 us.
     """
@@ -93,11 +94,11 @@ def poll() -> None:
 
 @contextmanager
 def polled() -> Iterator[None]:
-    """Let the clock of this thread's call stop code that knows nothing of it, at any call of a function of Python.
+    """Let the clock of this thread's call stop foreign code at any call of a Python function.
 
-    It is looked at by a trace function, so not where somebody else traces, and not where nothing limits the call.
+    A trace function checks the clock, so this has no effect if another tracer is active, or if the call has no limit.
 
-    Cost: 0.2 us a call of a function.
+    Cost: 0.2 us per function call.
     """
     if _here.deadline is None or sys.gettrace() is not None:
         yield
@@ -116,12 +117,12 @@ def polled() -> Iterator[None]:
 
 
 def spent() -> float:
-    """Return how many seconds the call that this thread makes has taken; 0 where nothing limits it."""
+    """Return how many seconds the current call of this thread has taken; 0 without a limit."""
     deadline = _here.deadline
     return 0.0 if deadline is None else time.monotonic() - deadline.started
 
 
 def seconds_left() -> float:
-    """Return how long the call that this thread makes may still take; infinity where nothing limits it."""
+    """Return how long the current call of this thread may still take; infinity without a limit."""
     deadline = _here.deadline
     return math.inf if deadline is None else deadline.ends - time.monotonic()

@@ -1,10 +1,10 @@
 """Locks that a forked process finds free.
 
-After a fork the new process has one thread, and whatever lock another thread held is held for ever. So every lock of the
-package is made here. A fork waits for the brief ones, so that what they guard is whole in both processes; in the new process
-all of them are free. The compiled core does the same for its own locks (core/util/work.hpp).
+After a fork the new process has one thread, and a lock that another thread held is held for ever. So every lock of the
+package is made here. A fork waits for the brief locks, so that the data they guard is consistent in both processes; in
+the new process all locks are free. The compiled core does the same for its own locks (core/util/work.hpp).
 
-Invariant: nobody takes a brief lock while holding another one, and whoever holds one never waits.
+Invariant: a thread never takes a second brief lock, and never waits, while it holds a brief lock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weakref import ref
 
 Class = TypeVar("Class", bound=type)
 
-#: A thread that forks while it holds a brief lock itself, in a signal handler, gives up waiting after so many seconds.
+#: Seconds to wait for brief locks; a thread that forks in a signal handler may hold one itself.
 _PATIENCE = 1.0
 _brief: list[ref[Lock]] = []
 _long: list[ref[Lock]] = []
@@ -42,9 +42,9 @@ def long_lock() -> Lock:
 
 
 def without_property_locks(cls: Class) -> Class:
-    """Let the cached properties of a class be worked out by several threads at once, as they are from Python 3.12 on.
+    """Let several threads compute the cached properties of a class in parallel, as they do from Python 3.12 on.
 
-    Before, each of them has one lock for all instances, which the slowest holds up, and which a fork may leave held.
+    Before 3.12 each property has one lock for all instances; a slow instance holds it up, and a fork may leave it held.
     """
     for value in vars(cls).values():
         if isinstance(value, cached_property) and "lock" in vars(value):
@@ -60,13 +60,13 @@ _held: list[Lock] = []
 
 
 class _Process:
-    """What is known of this process."""
+    """The state of this process."""
 
     is_forked_beside_torch = False
 
 
 def was_forked_beside_torch() -> bool:
-    """Whether this process was forked from one that had imported torch; said once after each fork."""
+    """Whether this process was forked from one that had imported torch; true only once after each fork."""
     found, _Process.is_forked_beside_torch = _Process.is_forked_beside_torch, False
     return found
 

@@ -1,9 +1,9 @@
-"""What is done otherwise where Python runs threads at once (PEP 703).
+"""Special cases for Python without the interpreter lock, where threads run in parallel (PEP 703).
 
-With the interpreter's lock nothing changes while a schema is marshalled or read by the core. Without it another thread may
-change the caller's dicts in the meantime, so they are copied first, and nothing else looks at them.
+With the interpreter lock nothing changes while a schema is marshalled or read by the core. Without it another thread
+may change the caller's dicts in the meantime, so they are copied first, and only the copies are read.
 
-A large schema is copied first everywhere, because the core lets other threads run while it reads one.
+A large schema is always copied first, because the core lets other threads run while it reads one.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-#: Whether threads take turns. The lock may still be turned on by an import, but never off again.
+#: Whether threads take turns. An import may turn the lock on later, but nothing turns it off again.
 HAS_LOCK: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
-#: Bytes of a marshalled schema from which on it is large: reading it takes some milliseconds.
+#: Marshalled schemas of at least this many bytes are large: reading one takes some milliseconds.
 LARGE = 50_000
 
 
 def snapshot(value: Any) -> Any:
-    """Return JSON values with dicts and lists of their own; what contains itself or stands twice does so in the copy, too.
+    """Return JSON values with new dicts and lists; values that are shared or contain themselves stay so in the copy.
 
-    Each dict and list is copied at once. If another thread changes several meanwhile, the copy may have one change and not
-    another.
+    Each dict and list is copied atomically. If another thread changes several meanwhile, the copy may have one change
+    and not another.
 
     Args:
-        value: Anything; what is neither a dict nor a list (their subclasses are not), is taken as it is.
+        value: Anything; values other than dicts and lists (subclasses included) are taken as they are.
 
     Cost: about 0.4 us a value.
     """
     top = [value]
     waiting: list[Any] = [top]
-    copies: dict[int, tuple[Any, Any]] = {}  # by identity; an original that lives has an identity of its own
+    copies: dict[int, tuple[Any, Any]] = {}  # by identity, which is unique as long as the original lives
     while waiting:
         parent = waiting.pop()
         for at, part in parent.items() if parent.__class__ is dict else enumerate(parent):

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_folder
-from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import byte_decoder, parts_of, steps_of
+from schemagen.vocabulary.storage import Record, from_bytes, replace_file, to_bytes
 
 if TYPE_CHECKING:
     import os
@@ -53,10 +53,10 @@ class CacheEntry:
     source: bytes
     backend: Any
 
-    def read(self) -> storage.Record | None:
+    def read(self) -> Record | None:
         """Return the vocabulary; None if there is none, if its file is damaged, or if it is not that of the tokenizer."""
         try:
-            record = storage.from_bytes(self.path.read_bytes(), self.key)
+            record = from_bytes(self.path.read_bytes(), self.key)
         except (OSError, ValueError):
             return None
         return record if _is_of(record.tokens, record.special_token_ids, self.backend) else None
@@ -67,7 +67,7 @@ class CacheEntry:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            storage.replace_file(self.path, storage.to_bytes(packed, fingerprint, self.key))
+            replace_file(self.path, to_bytes(packed, fingerprint, self.key))
         except OSError as error:
             warnings.warn(f"the vocabulary was not cached: {error}", RuntimeWarning, stacklevel=4)
 

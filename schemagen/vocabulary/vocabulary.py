@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import ModelWarning, VocabularyError
 from schemagen.threads.forking import long_lock, without_property_locks
-from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer, text_pieces
 from schemagen.vocabulary.cache import entry_of
 from schemagen.vocabulary.marks import is_marked, marked_tokens
 from schemagen.vocabulary.roundtrip import check_round_trip
+from schemagen.vocabulary.storage import Record, fingerprint_of, from_bytes, pack, replace_file, to_bytes
 
 if TYPE_CHECKING:
     import os
@@ -231,7 +231,7 @@ class Vocabulary:
         Cost: about 20 ms for 128,000 tokens.
         """
         try:
-            return cls._from_record(storage.from_bytes(Path(path).expanduser().read_bytes()))
+            return cls._from_record(from_bytes(Path(path).expanduser().read_bytes()))
         except ValueError as error:
             raise VocabularyError(
                 f"{path} cannot be read as a vocabulary: {error}",
@@ -247,10 +247,10 @@ class Vocabulary:
         Raises:
             OSError: It cannot be written.
         """
-        storage.replace_file(Path(path).expanduser(), storage.to_bytes(self._packed(), self.fingerprint))
+        replace_file(Path(path).expanduser(), to_bytes(self._packed(), self.fingerprint))
 
     @classmethod
-    def _from_record(cls, record: storage.Record) -> Vocabulary:
+    def _from_record(cls, record: Record) -> Vocabulary:
         """Return the vocabulary of a file, whose fingerprint is known already."""
         of_ids = record.eos_token_ids, record.special_token_ids
         found = cls._unchecked(record.tokens, *of_ids, record.adds_prefix_space, record.token_names)
@@ -282,7 +282,7 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hexadecimal) over everything that the vocabulary holds; the same in every process."""
-        return storage.fingerprint_of(self._packed())
+        return fingerprint_of(self._packed())
 
     @cached_property
     def spells_ascii(self) -> bool:
@@ -292,7 +292,7 @@ class Vocabulary:
 
     def _packed(self) -> bytes:
         of_ids = self.eos_token_ids, self.special_token_ids, self.token_names
-        return storage.pack(self.tokens, *of_ids, prefix_space=self.adds_prefix_space)
+        return pack(self.tokens, *of_ids, prefix_space=self.adds_prefix_space)
 
     def marked(self, taken: frozenset[int] = frozenset()) -> Vocabulary:
         """Return this vocabulary for a grammar that names tokens: special tokens have bytes; see `schemagen.vocabulary.marks`.

@@ -16,7 +16,7 @@ from schemagen.calling import ToolResult, profiles
 from schemagen.calling.answer_format import build, write_calls
 from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.tools import as_tools
-from schemagen.engine.languages import compile_language
+from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.grammar.free_text import text_not_opening, words

@@ -57,7 +57,9 @@ def test_padding_does_not_outweigh_the_prompts(lengths, most, expected):
     assert found == expected
 
 
-@pytest.mark.parametrize(("options", "expected"), [({}, [5, 5, 2]), ({"num_beams": 2}, [2] * 6)])
+@pytest.mark.parametrize(
+    ("options", "expected"), [({"no_repeat_ngram_size": 99}, [5, 5, 2]), ({"num_beams": 2}, [2] * 6)]
+)
 def test_rows_go_through_the_model_together(options, expected, monkeypatch):
     """In chunks of what fits, where each beam is a row; results are those of a size that is stated."""
     rows = [Row(tuple(b"abc"), compiled("choice"))] * 12

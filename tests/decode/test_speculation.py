@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Annotated, Literal
+from weakref import WeakKeyDictionary
 
 import pytest
 from annotated_types import MaxLen
@@ -20,7 +21,12 @@ transformers = pytest.importorskip("transformers")
 
 from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
 from schemagen.decode.row_sampling import row_sampler  # noqa: E402
-from schemagen.decode.speculation import Draft, can_read_ahead, decode_ahead  # noqa: E402
+from schemagen.decode.speculation import (  # noqa: E402
+    Draft,
+    can_read_ahead,
+    decode_ahead,
+    memories,
+)
 from schemagen.decode.speculation.calibration import PassTimes  # noqa: E402
 from schemagen.decode.speculation.context import Context  # noqa: E402
 from schemagen.decode.speculation.memories import memory_of_model, planner_of  # noqa: E402
@@ -150,8 +156,11 @@ def test_the_text_is_complete_within_its_budget(spec, model, bundled_vocabulary)
         assert matcher.is_terminated() or matcher.is_accepting()
 
 
-def test_a_draft_can_be_accepted(model, bundled_vocabulary):
+def test_a_draft_can_be_accepted(model, bundled_vocabulary, monkeypatch):
     """Whatever is proposed, only allowed tokens are read, at most so many."""
+    monkeypatch.setattr(
+        memories, "_of_models", WeakKeyDictionary()
+    )  # what the model wrote in other tests is no guess here
     grammar = schemagen.compile(PERSON, bundled_vocabulary, whitespace="compact", cache=None)
     context, matcher = Context(bundled_vocabulary, (4, 5)), grammar.matcher()
     bracket = bundled_vocabulary.tokens.index(b"]")
@@ -336,24 +345,18 @@ CHANGING = {
 }
 
 
-@pytest.fixture
-def grammar(bundled_vocabulary):
-    """Any grammar of the compiled engine."""
-    return schemagen.compile(PERSON, bundled_vocabulary)
-
-
-def test_the_loop_is_for_plain_models(model, grammar):
+def test_the_loop_is_for_plain_models(model):
     """Also for those whose generation_config was made of their config, which says of outputs that they are off."""
-    assert can_read_ahead(model, {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}, GREEDY, grammar)
+    assert can_read_ahead(model, {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}, GREEDY)
 
 
 @pytest.mark.parametrize("name", CHANGING)
-def test_settings_that_change_a_search_are_left_to_generate(name, model, grammar, monkeypatch):
+def test_settings_that_change_a_search_are_left_to_generate(name, model, monkeypatch):
     """A setting of the model's own generation_config, that no option mentions."""
     monkeypatch.setattr(model, "generation_config", transformers.GenerationConfig())
-    assert can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+    assert can_read_ahead(model, {"input_ids": IDS}, GREEDY)
     setattr(model.generation_config, name, CHANGING[name])
-    assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+    assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY)
 
 
 @pytest.mark.parametrize(
@@ -365,18 +368,18 @@ def test_settings_that_change_a_search_are_left_to_generate(name, model, grammar
         {"inputs_embeds": torch.zeros(1, 3, 32)},
     ],
 )
-def test_inputs_beside_the_ids_are_left_to_generate(inputs, model, grammar):
+def test_inputs_beside_the_ids_are_left_to_generate(inputs, model):
     """Padding, several rows and what the loop does not pass on."""
-    assert not can_read_ahead(model, inputs, GREEDY, grammar)
+    assert not can_read_ahead(model, inputs, GREEDY)
 
 
-def test_models_with_a_way_of_their_own_are_left_to_generate(model, grammar, monkeypatch):
+def test_models_with_a_way_of_their_own_are_left_to_generate(model, monkeypatch):
     """A class that prepares its inputs itself, and frequencies that depend on the longest position of a pass."""
     with monkeypatch.context() as patch:
         patch.setattr(type(model), "prepare_inputs_for_generation", lambda *_, **__: {}, raising=False)
-        assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+        assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY)
     monkeypatch.setattr(model.config, "rope_parameters", {"rope_type": "dynamic", "factor": 2.0}, raising=False)
-    assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+    assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY)
 
 
 def test_windows_of_the_text_are_seen_in_a_configuration():

@@ -238,9 +238,9 @@ def test_logits_wider_than_the_vocabulary(bundled_vocabulary):
     assert behind[0] == DEAD
 
 
-def test_the_reference_engine_has_no_table(bundled_vocabulary):
-    """The error says which engine has."""
-    grammar = schemagen.compile(schemagen.Regex("a"), bundled_vocabulary, engine="reference", cache=None)
+def test_a_grammar_that_counts_tokens_has_no_table(bundled_vocabulary):
+    """The error says what to decode with."""
+    grammar = schemagen.compile(schemagen.text.text_tokens(1, 3), bundled_vocabulary, cache=None)
     with pytest.raises(schemagen.MatcherError, match="no table"):
         DeviceTables([grammar])
 

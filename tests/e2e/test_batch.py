@@ -82,7 +82,7 @@ def test_the_bundled_model_in_a_batch(bundled_lm):
 
 
 def test_a_row_alone_is_read_ahead(bundled_lm, monkeypatch):
-    """A chunk of one row takes fewer passes of the model than it has tokens, and is the text of a batch."""
+    """A batch of one row takes fewer passes of the model than it has tokens, and is the text of a larger batch."""
     prompts = ["Ada Lovelace, 36, London", "Grace Hopper is 85 years old.", "Bob, 7"]
     expected = bundled_lm.batch(prompts, Person, batch_size=3, max_new_tokens=80)
     runs = []
@@ -92,8 +92,8 @@ def test_a_row_alone_is_read_ahead(bundled_lm, monkeypatch):
         return runs[-1]
 
     monkeypatch.setattr("schemagen.decode.loop.decode_ahead", recording)
-    found = bundled_lm.batch(prompts, Person, batch_size=2, max_new_tokens=80)
-    assert found == expected
+    found = bundled_lm.batch(prompts[:1], Person, batch_size=2, max_new_tokens=80)
+    assert found == expected[:1]
     assert len(runs) == 1
     assert runs[0].passes < len(runs[0].token_ids)
 

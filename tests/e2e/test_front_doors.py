@@ -267,7 +267,7 @@ def test_a_class_is_no_model():
     """Nor is a model of transformers."""
     for wrong in (schemagen.LanguageModel, "gpt2", transformers.LlamaForCausalLM):
         for give in (schemagen.set_default_lm, lambda each: schemagen.structured(lm=each)):
-            with pytest.raises(OptionError, match="is no model"):
+            with pytest.raises(OptionError, match="is not a model"):
                 give(wrong)
     with pytest.raises(OptionError, match="the model of a Generator is"):
         schemagen.Generator(schemagen.LanguageModel, Point)
@@ -276,7 +276,7 @@ def test_a_class_is_no_model():
 def test_a_model_is_a_model():
     """A tokenizer, a name or the like is refused where it is given."""
     for give in (schemagen.set_default_lm, lambda lm: schemagen.structured(lm=lm)):
-        with pytest.raises(OptionError, match="is no model"):
+        with pytest.raises(OptionError, match="is not a model"):
             give("gpt2")
 
 

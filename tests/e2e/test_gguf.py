@@ -153,7 +153,7 @@ def test_what_cannot_be_read_is_said(file, tmp_path):
     cases = [
         (lambda: schemagen.load(tmp_path / "missing.gguf"), "there is no file", "other.gguf, short.gguf"),
         (lambda: schemagen.load(tmp_path, gguf_file="missing.gguf"), "there is no file", "short.gguf"),
-        (lambda: schemagen.load(other), "no GGUF file", "again"),
+        (lambda: schemagen.load(other), "not a GGUF file", "again"),
         (lambda: schemagen.load(short), "cannot read", "made from"),
         (lambda: schemagen.load(file, gguf_file=file.name), "beside gguf_file", "the path alone"),
         (lambda: schemagen.load(file.parent, gguf_file=7), "gguf_file=7", "as a text"),

@@ -82,7 +82,7 @@ def test_an_answer_is_healed(bundled_lm):
 
 
 def test_healing_goes_with_no_thoughts(bundled_lm):
-    """Both want what comes directly behind the prompt; and the option is a flag."""
+    """Both want the text directly after the prompt; and the option is a flag."""
     with pytest.raises(OptionError):
         bundled_lm.run("a", Regex("b"), heal=True, reasoning=True)
     with pytest.raises(OptionError):

@@ -124,7 +124,7 @@ def test_a_call_without_a_type_says_where_it_goes(lm, options):
         assert f"the type or schema is the second argument: {call}" in caught.value.fix
         foreign = next((name for name in options if name != "stream"), "")
         assert caught.value.fact == (
-            f"{foreign}= is no option here" if foreign else f"{call.split('(')[0]}(...) needs {SPEC}"
+            f"{foreign}= is not an option here" if foreign else f"{call.split('(')[0]}(...) needs {SPEC}"
         )
 
 
@@ -139,10 +139,10 @@ def test_a_call_without_tools_or_prompt_says_where_they_go(lm):
         with pytest.raises(OptionError, match=r"needs tools") as caught:
             door()
         assert f"the tools are the second argument, in a list: {call}" in caught.value.fix
-    with pytest.raises(OptionError, match="functions= is no option here"):
+    with pytest.raises(OptionError, match="functions= is not an option here"):
         lm.call("x", functions=[double])
     for door in (lm, lm.run, lm.call, lm.chat, lm.stream, lm.batch):
-        with pytest.raises(OptionError, match="messages= is no option here") as caught:
+        with pytest.raises(OptionError, match="messages= is not an option here") as caught:
             door(messages=[{"role": "user", "content": "x"}], response_model=bool)
         assert "first" in caught.value.fix
     with pytest.raises(OptionError, match="needs a type or schema"):
@@ -341,7 +341,7 @@ def test_options_of_load_that_there_are_not(option, fix):
     name = next(iter(option))
     with pytest.raises(OptionError) as caught:
         schemagen.load(BUNDLED, **option)
-    assert caught.value.fact == f"{name}= is no option of load"
+    assert caught.value.fact == f"{name}= is not an option of load"
     assert fix in caught.value.fix
 
 
@@ -369,7 +369,7 @@ def test_what_is_no_model_or_no_class(lm):
     for model, spec in ((None, bool), (bool, lm)):
         with pytest.raises(OptionError, match="the model of a Generator is"):
             schemagen.Generator(model, spec)
-    with pytest.raises(schemagen.SchemagenError, match="5 is no class"):
+    with pytest.raises(schemagen.SchemagenError, match="5 is not a class"):
         schemagen.structured(5)
 
 
@@ -387,7 +387,7 @@ def test_strict_is_an_option_of_compile(lm):
     schema = {"type": "string", "pattern": r"^(a|b)\1$", "maxLength": 4}
     with pytest.raises(schemagen.SchemagenError, match="strict=False"):
         lm.compile(schema)
-    with pytest.raises(OptionError, match="strict= is no option here") as caught:
+    with pytest.raises(OptionError, match="strict= is not an option here") as caught:
         lm("x", schema, strict=False)
     assert "lm.compile(spec, strict=False)" in caught.value.fix
     grammar = lm.compile(schema, strict=False)

@@ -23,9 +23,9 @@ END = "</>"
 ANSWERS = ["c", "cab", "caab"]
 
 
-def thoughts(most, *, special, engine):
+def thoughts(most, *, special):
     """Return thoughts and an answer as a grammar."""
-    answer = schemagen.compile(Regex("c|ca{1,2}b"), VOCABULARY, engine=engine)
+    answer = schemagen.compile(Regex("c|ca{1,2}b"), VOCABULARY)
     return ReasoningFormat("", END, most, ((END, MARKER),) if special else ()).before(answer)
 
 
@@ -72,13 +72,12 @@ def is_begun(tokens, most, *, special):
     return inside + needed <= most + shortest
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
 @pytest.mark.parametrize("most", [1, 2, 4])
-def test_masks_are_exact(most, special, engine):
+def test_masks_are_exact(most, special):
     """Along random walks, and behind every way back, a token is allowed if thoughts and answer can still be ended in time."""
     rng = random.Random(most)
-    grammar = thoughts(most, special=special, engine=engine)
+    grammar = thoughts(most, special=special)
     longest = 0
     for _ in range(25):
         matcher, tokens = grammar.matcher(), []
@@ -152,7 +151,6 @@ def every_kind():
         "choices": schemagen.compile(schemagen.Choice([f"word {each}" for each in range(3000)]), vocabulary),
         "a tag": schemagen.compile(schemagen.StructuralTag(tag), vocabulary),
         "resources": schemagen.compile({"$ref": "urn:x"}, vocabulary, resources={"urn:x": {"enum": [1, "a"]}}),
-        "reference": schemagen.compile(Point, vocabulary, engine="reference"),
     }
 
 
@@ -188,13 +186,12 @@ def finishing(matcher, token):
     return -1 if fork.is_terminated() else fork.tokens_to_finish()
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
-def test_a_vocabulary_without_eos(special, engine):
+def test_a_vocabulary_without_eos(special):
     """The last tokens of thoughts end them there, too."""
     vocabulary = Vocabulary.from_tokens([*"abx</>", None], eos_token_ids=[], special_token_ids=[6])
     specials = ((END, 6),) if special else ()
-    answer = schemagen.compile(Regex("xa"), vocabulary, engine=engine)
+    answer = schemagen.compile(Regex("xa"), vocabulary)
     matcher = ReasoningFormat("", END, 1, specials).before(answer).matcher()
     for token in [0, *([6] if special else [3, 4, 5]), 2]:
         assert matcher.allowed_tokens() == [each for each in range(7) if matcher.fork().accept_token(each)]
@@ -202,13 +199,12 @@ def test_a_vocabulary_without_eos(special, engine):
     assert matcher.allowed_tokens() == [0]
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_budgets_are_kept_in_thoughts(most, engine):
+def test_budgets_are_kept_in_thoughts(most):
     """Thoughts and answer end within any budget from the least on, where a token may hold the end of the one and all of the other."""
     tokens = [*"a<b/>cxyz", "</", "</>", ">xyz", "b<", "/>x", "yz"]
     vocabulary = Vocabulary.from_tokens([*tokens, None], eos_token_ids=[len(tokens)])
-    grammar = ReasoningFormat("", END, most, ()).before(schemagen.compile(Regex("xyz"), vocabulary, engine=engine))
+    grammar = ReasoningFormat("", END, most, ()).before(schemagen.compile(Regex("xyz"), vocabulary))
     assert grammar.min_new_tokens == 3
     for seed in range(60):
         rng, matcher, left = random.Random(seed), grammar.matcher(), grammar.min_new_tokens + seed % 5
@@ -246,7 +242,7 @@ class Interrupted:
 @pytest.mark.parametrize("which", ["_whole", "_inside"])
 def test_an_interrupt_changes_nothing(which, behind):
     """Whichever cursor it came to, the text stands where it stood."""
-    grammar = thoughts(4, special=False, engine="native")
+    grammar = thoughts(4, special=False)
     matcher, other = grammar.matcher(), grammar.matcher()
     setattr(matcher, which, Interrupted(getattr(matcher, which), behind=behind))
     with pytest.raises(KeyboardInterrupt):
@@ -261,7 +257,7 @@ def test_an_interrupt_changes_nothing(which, behind):
 
 def test_what_is_no_token_is_refused():
     """Near the end of thoughts, too."""
-    matcher = thoughts(1, special=False, engine="native").matcher()
+    matcher = thoughts(1, special=False).matcher()
     for wrong in ("a", None, []):
         with pytest.raises(OptionTypeError):
             matcher.explain(wrong)

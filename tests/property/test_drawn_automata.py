@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import schemagen
-from schemagen import Regex, Vocabulary
+from schemagen import Regex, Vocabulary, reference
 from schemagen.draw import Drawing, automaton
 
 _SPEC = importlib.util.spec_from_file_location(
@@ -84,9 +84,8 @@ def test_a_long_text_is_abbreviated_and_read_in_full():
 @given(pattern=PATTERNS)
 def test_every_edge_of_an_index_is_a_token_that_is_allowed(pattern: str) -> None:
     """The tokens on the edges are those of Algorithm 4, each at the state that it leaves."""
-    grammar = schemagen.compile(Regex(pattern), BYTES, engine="reference")
-    drawing = grammar.draw("index", max_states=10_000, max_tokens=1_000)
-    engine = grammar._implementation
+    engine = reference.engine(Regex(pattern), BYTES)
+    drawing = schemagen.compile(Regex(pattern), BYTES).draw("index", max_states=10_000, max_tokens=1_000)
     drawn: dict[str, int] = {}
     for edge in drawing.edges:
         if edge.source != "start":

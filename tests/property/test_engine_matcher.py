@@ -17,6 +17,7 @@ from hypothesis import given, settings, strategies as st
 import schemagen
 from schemagen import Vocabulary
 from schemagen.arguments import kind_of
+from tests.grammars import compiled_by
 
 _SPEC = importlib.util.spec_from_file_location("schemagen_engine_walks", Path(__file__).with_name("engine_walks.py"))
 assert _SPEC is not None
@@ -70,7 +71,7 @@ def grammar_of(name, engine):
     """Return a grammar, compiled once."""
     if (name, engine) not in _known:
         spec, options = SPECS[name]
-        _known[name, engine] = schemagen.compile(spec, VOCABULARY, engine=engine, cache=None, **options)
+        _known[name, engine] = compiled_by(engine, spec, VOCABULARY, **options)
     return _known[name, engine]
 
 
@@ -283,12 +284,12 @@ def test_explain_agrees_with_the_mask(name, engine):
 def test_threads_share_a_grammar(name, engine):
     """Several threads over one grammar, whose states they make together, see the masks of a single one."""
     spec, options = SPECS[name]
-    shared = schemagen.compile(spec, VOCABULARY, engine=engine, cache=None, **options)
+    shared = compiled_by(engine, spec, VOCABULARY, **options)
 
     def run(seed):
         return trail(shared.matcher(), random.Random(seed), 40)
 
-    alone = schemagen.compile(spec, VOCABULARY, engine=engine, cache=None, **options)
+    alone = compiled_by(engine, spec, VOCABULARY, **options)
     expected = [trail(alone.matcher(), random.Random(seed), 40) for seed in range(24)]
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(run, range(24)))
@@ -370,7 +371,7 @@ def test_a_batch_is_filled_like_its_rows():
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_rows_of_a_batch_are_chosen_and_end_on_their_own(engine):
     """Rows that no matcher was given stay as they are; where the text has ended EOS alone is allowed."""
-    grammar = schemagen.compile({"const": 1}, VOCABULARY, engine=engine, cache=None)
+    grammar = compiled_by(engine, {"const": 1}, VOCABULARY)
     going, done = grammar.matcher(), grammar.matcher()
     assert done.accept_bytes(b"1")
     assert done.accept_token(VOCABULARY.eos_token_ids[0])

@@ -166,7 +166,7 @@ def schemas(*, formats=True, leaves=6):
 def compiled(schema, vocabulary=BYTES, **options):
     """Compile, or give the example up where the schema has no instance or is beyond a limit."""
     try:
-        return schemagen.compile(schema, vocabulary, cache=None, engine="native", **options)
+        return schemagen.compile(schema, vocabulary, cache=None, **options)
     except schemagen.UnsatisfiableSchemaError:
         event("unsatisfiable")
     except schemagen.LimitError:
@@ -216,7 +216,7 @@ def check_complete(schema, value, seed, vocabulary):
     """A valid instance is accepted in every layout of json.dumps, in any split into tokens."""
     # Compiled first: on a reference that leads to itself the judge would not only fail but panic.
     try:
-        grammar = schemagen.compile(schema, vocabulary, cache=None, engine="native", property_order="any")
+        grammar = schemagen.compile(schema, vocabulary, cache=None, property_order="any")
     except schemagen.UnsatisfiableSchemaError:
         assert complaints(schema, value) != [], value
         return

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 import schemagen
 from schemagen import Regex, text
 from schemagen.testing import check_masks, mask_of, random_text
-from tests.grammars import BYTES, PIECES, check_masks_along, derives
+from tests.grammars import BYTES, PIECES, check_masks_along, compiled_by, derives
 
 pytestmark = pytest.mark.sampled(5)
 
@@ -171,7 +171,7 @@ def test_masks(name: str, engine: Any) -> None:
         [b"", *(bytes([byte]) for byte in range(256)), b"ab", b"a,b", b'\\"', b'"a', b"aa", b"ba.", b"Call m", b"\n\n"],
         eos_token_ids=[0],
     )
-    grammar = schemagen.compile(KINDS[name].spec, vocabulary, engine=engine)
+    grammar = compiled_by(engine, KINDS[name].spec, vocabulary)
     assert check_masks(grammar, walks=4, max_tokens=12) > 4
 
 
@@ -179,7 +179,7 @@ def test_masks(name: str, engine: Any) -> None:
 def test_the_engines_agree(name: str) -> None:
     """The reference engine has the same masks along random texts, and `to_regex` the same texts."""
     spec = KINDS[name].spec
-    native, reference = (schemagen.compile(spec, PIECES, engine=engine) for engine in ("native", "reference"))
+    native, reference = (compiled_by(engine, spec, PIECES) for engine in ("native", "reference"))
     pattern = schemagen.to_regex(spec)
     for seed in range(5):
         written = random_text(native, seed=seed, max_tokens=10)
@@ -263,7 +263,7 @@ def test_random_unquoted_texts_read_back() -> None:
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_masks_of_unquoted_texts(spec: Any, engine: Any) -> None:
     """Masks are those of brute force."""
-    assert check_masks(schemagen.compile(spec, PIECES, engine=engine), walks=3, max_tokens=10) > 4
+    assert check_masks(compiled_by(engine, spec, PIECES), walks=3, max_tokens=10) > 4
 
 
 # ---- lists of what has an automaton of its own ------------------------------------------------------------------------

@@ -10,11 +10,12 @@ import pytest
 import torch
 
 import schemagen
+from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import LimitError
 from schemagen.serve import micro_batches
 from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
 from schemagen.serve.errors import RequestError
-from schemagen.serve.jobs import Job, Outbox, Sampling, together
+from schemagen.serve.jobs import Job, Outbox, together
 from schemagen.serve.micro_batches import MicroBatches
 from schemagen.serve.scheduling import timed_out
 from tests.serve.conftest import PERSON
@@ -62,7 +63,7 @@ def expected(lm):
 def job_of(lm, outbox, spec, prompt, **more):
     """Return a job."""
     grammar = None if spec is None else lm.compile(spec)
-    return Job(ids_of(lm, prompt), grammar, lm.vocabulary, BUDGET, outbox.mailbox(), **more)
+    return Job(ids_of(lm, prompt), grammar, lm.vocabulary, BUDGET, mailbox=outbox.mailbox(), **more)
 
 
 async def outcome(job):
@@ -195,10 +196,6 @@ class Faulty:
         """Be the grammar otherwise."""
         return getattr(self._grammar, name)
 
-    @property
-    def reads_ahead(self):
-        return False
-
     def matcher(self):
         return FaultyMatcher(self._grammar.matcher(), self._after)
 
@@ -302,7 +299,7 @@ def test_messages_of_a_step_are_handed_over_together():
         wake = loop.call_soon_threadsafe
         loop.call_soon_threadsafe = lambda *call: (wakes.append(1), wake(*call))
         boxes = [outbox.mailbox() for _ in range(3)]
-        jobs = [Job((1,), None, None, 8, box) for box in boxes]
+        jobs = [Job((1,), None, None, 8, mailbox=box) for box in boxes]
         boxes[0].put([1])
         with together(jobs):
             for box in boxes:
@@ -324,7 +321,7 @@ def test_messages_go_on_after_a_step_that_raised():
 
     async def main():
         outbox = Outbox()
-        job = Job((1,), None, None, 8, outbox.mailbox())
+        job = Job((1,), None, None, 8, mailbox=outbox.mailbox())
         with contextlib.suppress(RuntimeError), together([job]):
             job.fail(LimitError("too slow"))
             raise RuntimeError

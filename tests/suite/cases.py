@@ -22,6 +22,7 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 import schemagen
+from schemagen import reference
 
 ENGINES = ("native", "reference")
 
@@ -61,7 +62,9 @@ class Case:
 
     def compile(self, vocabulary, engine):
         """Compile the case."""
-        options = {"property_order": self.property_order, "whitespace": self.whitespace, "engine": engine}
+        if engine == "reference":
+            return reference.engine(self.spec, vocabulary, whitespace=self.whitespace)
+        options = {"property_order": self.property_order, "whitespace": self.whitespace}
         return schemagen.compile(self.spec, vocabulary, cache=None, **options)
 
     @property

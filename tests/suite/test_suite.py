@@ -307,7 +307,8 @@ def _has_same_decimals(case):
 def test_engines_agree_exactly_without_exponents(case, small_vocabulary, monkeypatch):
     """Where no exponents are written the masks of both engines are equal, also those of numbers."""
     style = replace(DEFAULT_STYLE, exponents=False)
-    monkeypatch.setattr("schemagen.grammar.compiler.Options", partial(Options, number_style=style))
+    for module in ("schemagen.grammar.compiler", "schemagen.reference.compiler"):
+        monkeypatch.setattr(f"{module}.Options", partial(Options, number_style=style))
     grammars = [case.compile(small_vocabulary, engine) for engine in suite.ENGINES]
 
     def both(pair, _):

@@ -142,6 +142,15 @@ def test_decode_overhead(script, tokenizer, tmp_path):
     assert "`benchmarks/results/d.json`" in page_of(script, tmp_path)
 
 
+def test_row_queue(script, tokenizer, tmp_path):
+    """`row_queue.py` writes the same texts in two ways, and says how much faster the queue is."""
+    small = ["--texts", "4", "--rounds", "1", "--sizes", "2"]
+    found = run(script, "row_queue", tokenizer, tmp_path / "q.json", *small)
+    assert [(row["texts"], row["batch_size"]) for row in found["rows"]] == [("uneven", 2), ("even", 2)]
+    assert all(row["speedup"] > 0 for row in found["rows"])
+    assert "| uneven | 2 |" in page_of(script, tmp_path)
+
+
 def test_device_overhead(script, tokenizer, tmp_path):
     """`device_overhead.py` runs small on a CPU, where nothing can be waited for."""
     small = ["--device", "cpu", "--steps", "3", "--repeats", "2", "--rows", "2", "--max-states", "3000"]

@@ -834,7 +834,7 @@ def test_grammar_check_says_what_a_file_is_instead(tmp_path: Path) -> None:
         (tmp_path / f"empty.{notation}").write_text("")
     for name, code, words in (
         ("none.lark", 2, "is not there"),
-        ("folder.lark", 2, "is no file"),
+        ("folder.lark", 2, "is not a file"),
         ("binary.gbnf", 2, "cannot read"),
         ("binary.lark", 2, "cannot read"),
         ("empty.gbnf", 1, "no rule 'root'"),

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
-from schemagen.engine import languages
+from schemagen.engine.native import builder
 from schemagen.engine.protocol import Constraint
 from schemagen.grammar.schema_size import _counter, _is_larger
 from schemagen.installing import install_command
@@ -88,12 +88,9 @@ def test_a_grammar_keeps_its_schema_as_it_was(byte_vocabulary) -> None:
     assert ("/properties/a", "type") in [(entry.pointer, entry.keyword) for entry in grammar.report]
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
-def test_the_report_of_each_engine_names_every_keyword(byte_vocabulary, engine) -> None:
-    """The schema is read again by the means of the engine that the grammar was made with."""
-    if engine == "native":
-        pytest.importorskip("schemagen._core", reason="the compiled core is not there")
-    grammar = schemagen.compile({"type": "string", "maxLength": 2}, byte_vocabulary, engine=engine, cache=None)
+def test_the_report_names_every_keyword(byte_vocabulary) -> None:
+    """The schema is read again for it."""
+    grammar = schemagen.compile({"type": "string", "maxLength": 2}, byte_vocabulary, cache=None)
     assert [entry.keyword for entry in grammar.report] == ["type", "maxLength", "whitespace", "digits"]
 
 
@@ -111,11 +108,11 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
     byte_vocabulary, tmp_path, monkeypatch, is_source
 ) -> None:
     """In a fresh clone nothing is broken: the core has to be built, or the installed package imported."""
-    source = tmp_path / languages.SOURCE_OF_CORE
+    source = tmp_path / builder.SOURCE_OF_CORE
     source.parent.mkdir(parents=True)
     if is_source:
         source.touch()
-    monkeypatch.setattr(languages, "__file__", str(tmp_path / "schemagen" / "engine" / "languages.py"))
+    monkeypatch.setattr(builder, "__file__", str(tmp_path / "schemagen" / "engine" / "native" / "builder.py"))
     monkeypatch.setitem(sys.modules, "schemagen._core", None)
     with pytest.raises(schemagen.SchemagenError, match="is not installed") as caught:
         schemagen.compile({"type": "null"}, byte_vocabulary, cache=None)
@@ -129,14 +126,15 @@ import sys, warnings
 warnings.simplefilter("error")
 sys.modules["schemagen._core"] = None  # an import of it is an ImportError
 import schemagen
-from schemagen.engine.languages import compile_language
+from schemagen import reference
+from schemagen.engine.native.lowering import compile_language
 from schemagen.regex import parse_pattern
 vocabulary = schemagen.Vocabulary.byte_vocabulary()
 for make in (
     lambda: schemagen.compile({"type": "integer"}, vocabulary),
     lambda: schemagen.compile(schemagen.Regex("a+"), vocabulary),
     lambda: schemagen.compile(schemagen.GBNF('root ::= "a"'), vocabulary),
-    lambda: schemagen.compile(int, vocabulary, engine="native"),
+    lambda: schemagen.compile(int, vocabulary),
     lambda: schemagen.text.list_of(int).shown() and schemagen.compile(schemagen.text.list_of(int), vocabulary),
     lambda: compile_language(parse_pattern("a+", "python", search=False), vocabulary),
 ):
@@ -147,21 +145,20 @@ for make in (
     else:
         raise AssertionError("something else answered")
 for spec in (int, schemagen.Regex("[0-9]+"), schemagen.text.list_of(int), ["1", "2"]):
-    grammar = schemagen.compile(spec, vocabulary, engine="reference")
-    assert grammar.engine == "reference"
-    assert grammar.validate("1") is not None
+    matcher = reference.compile(spec, vocabulary)
+    assert matcher.accept_bytes(b"1") and matcher.is_accepting()
 """
 
 
 def test_without_its_core_the_package_is_imported_and_compiles_nothing_by_itself() -> None:
-    """No engine takes the place of the compiled core unless it is asked for; then there is no warning."""
+    """No engine takes the place of the compiled core; the reference needs none."""
     run = subprocess.run([sys.executable, "-c", WITHOUT_CORE], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
 
 
 def test_sources_are_known_by_a_file_that_they_have() -> None:
     """If the file is moved, a clone that was never built would pass for a broken installation."""
-    assert (Path(__file__).parents[2] / languages.SOURCE_OF_CORE).is_file()
+    assert (Path(__file__).parents[2] / builder.SOURCE_OF_CORE).is_file()
 
 
 def test_references_are_in_the_report(byte_vocabulary) -> None:
@@ -213,19 +210,17 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_shared_parts_are_written_out_or_refused(byte_vocabulary, step, engine) -> None:
+def test_shared_parts_are_written_out_or_refused(byte_vocabulary, step) -> None:
     """A few levels are compiled; forty would be 2 ** 40 parts, and end at once, whatever remembers the grammar."""
-    if engine == "native":
-        schemagen.compile(shared(6, step), byte_vocabulary, cache=None)
+    schemagen.compile(shared(6, step), byte_vocabulary, cache=None)
     wide = shared(40, step)
     for cache in (None, "memory"):
         with pytest.raises(schemagen.LimitError, match="more than 50 MB when it is written out") as caught:
-            schemagen.compile(wide, byte_vocabulary, engine=engine, cache=cache)
+            schemagen.compile(wide, byte_vocabulary, cache=cache)
         assert "$defs" in caught.value.fix
     with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
-        schemagen.compile({"$ref": "urn:x"}, byte_vocabulary, engine=engine, resources={"urn:x": wide})
+        schemagen.compile({"$ref": "urn:x"}, byte_vocabulary, resources={"urn:x": wide})
     with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
         schemagen.to_regex(wide)
 
@@ -270,7 +265,6 @@ def test_a_grammar_is_a_constraint(byte_vocabulary):
     """So is the grammar of several parts that tools and thoughts are made of (`tests/calling`)."""
     grammar = schemagen.compile(bool, byte_vocabulary)
     assert isinstance(grammar, Constraint)
-    assert grammar.is_native
     assert (grammar.thought_tokens, grammar.min_new_tokens, grammar.least_new_tokens) == (0, 4, 4)
 
 
@@ -297,3 +291,12 @@ def test_the_schema_of_a_response_format_is_taken(envelope):
     assert grammar.report.is_exact
     with pytest.raises(schemagen.InvalidSchemaError):
         schemagen.compile({"type": "json_schema"}, vocabulary)
+
+
+@pytest.mark.parametrize("engine", ["auto", "native", "reference"])
+def test_an_engine_is_deprecated(byte_vocabulary, engine) -> None:
+    """The warning names the reference, and the core compiles as ever; the caller's line is the one that is told."""
+    with pytest.warns(DeprecationWarning, match=r"schemagen\.reference\.compile") as caught:
+        grammar = schemagen.compile(int, byte_vocabulary, engine=engine)
+    assert caught[0].filename == __file__
+    assert grammar is schemagen.compile(int, byte_vocabulary)

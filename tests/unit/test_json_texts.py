@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import schemagen
-from schemagen import Json
+from schemagen import Json, reference
 from schemagen.errors import OptionError
 from tests.grammars import BYTES, PIECES, check_masks_along, derives
 
@@ -73,8 +73,8 @@ def test_a_depth_is_a_finite_automaton() -> None:
     """Which can be counted, drawn, and written as a pattern; without a depth it is a grammar that calls itself."""
     states = []
     for bound in range(3):
-        grammar = schemagen.compile(Json(bound, unique_keys=False), BYTES, engine="reference")
-        states.append(len(grammar._implementation.fsm.states))  # type: ignore[attr-defined]
+        grammar = reference.engine(Json(bound, unique_keys=False), BYTES)
+        states.append(len(grammar.fsm.states))  # type: ignore[attr-defined]
     assert states == [243, 918, 2268]
     pattern = re.compile(schemagen.to_regex(Json(1, unique_keys=False)))
     assert pattern.fullmatch('{"a": [1]}') is None

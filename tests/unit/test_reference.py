@@ -7,8 +7,10 @@ import re
 import interegular
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 import schemagen
+from schemagen import reference
 from schemagen.engine.forced_tokens import MAX_FORCED
 from schemagen.engine.protocol import Engine, Matcher
 from schemagen.errors import (
@@ -441,8 +443,31 @@ class TestBitmask:
             matcher.fill_next_token_bitmask(bitmask, row)
 
 
-def test_keys_in_any_order_are_refused(byte_vocabulary):
-    """An automaton without registers would have a state for each set of keys; the option is never left out silently."""
-    with pytest.raises(schemagen.errors.UnsupportedSchemaError, match="keys in any order") as caught:
-        schemagen.compile({"type": "object"}, byte_vocabulary, property_order="any", engine="reference", cache=None)
-    assert caught.value.code == "not-regular"
+class Point(BaseModel):
+    x: int
+
+
+def test_the_door_takes_every_kind_of_spec(byte_vocabulary):
+    """A matcher at the start of a text; formats other than JSON, and options that change the language, too."""
+    for spec, options, text in (
+        (int, {}, "12"),
+        (list[bool], {"whitespace": "compact"}, "[true,false]"),
+        ({"$ref": "urn:x"}, {"resources": {"urn:x": {"const": 1}}}, "1"),
+        (schemagen.Regex("a+"), {}, "aa"),
+        (["x", "y"], {}, "y"),
+        (schemagen.GBNF('root ::= "(" root ")" | "x"'), {}, "((x))"),
+        (Point, {"as_": "python"}, "Point(x=1)"),
+    ):
+        matcher = reference.compile(spec, byte_vocabulary, **options)
+        assert isinstance(matcher, Matcher)
+        assert matcher.accept_bytes(text.encode())
+        assert matcher.is_accepting(), spec
+        native = schemagen.compile(spec, byte_vocabulary, **options).matcher()
+        assert native.accept_bytes(text.encode())
+        assert matcher.allowed_tokens() == native.allowed_tokens()
+
+
+def test_the_door_refuses_recursive_schemas(byte_vocabulary):
+    """There is no finite automaton of them."""
+    with pytest.raises(schemagen.errors.UnsupportedSchemaError, match="recursive"):
+        reference.compile({"type": "array", "items": {"$ref": "#"}}, byte_vocabulary)

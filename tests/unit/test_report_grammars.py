@@ -116,12 +116,6 @@ def test_comments_up_to_the_end_of_the_line_are_no_dead_end(ignored: str) -> Non
     check_masks_along(spec, "(aa(a)a)#a(nan")
 
 
-def test_the_engine_makes_no_difference() -> None:
-    """The facts are those of the rules."""
-    spec = GBNF('root ::= "(" root ")" | [0-9]+')
-    assert facts(spec, engine="reference") == facts(spec)
-
-
 def test_named_tokens_are_listed() -> None:
     """A token that is no text is named."""
     vocabulary = schemagen.Vocabulary.from_tokens([b"a", b"b", None, None], eos_token_ids=[3], token_names={2: "<x>"})

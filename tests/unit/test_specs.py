@@ -20,6 +20,7 @@ from schemagen.errors import (
     ValidationFailed,
     VocabularyError,
 )
+from tests.grammars import compiled_by
 
 
 class Mood(Enum):
@@ -262,7 +263,7 @@ def test_grammars_are_kept_in_memory_alone(cache, byte_vocabulary, tmp_path, mon
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_arguments_of_a_matcher(engine, byte_vocabulary):
     """No vocabulary has an id of thirty digits; a str is told to be encoded; the repr is short."""
-    matcher = schemagen.compile(int, byte_vocabulary, engine=engine).matcher()
+    matcher = compiled_by(engine, int, byte_vocabulary).matcher()
     assert not matcher.accept_token(10**30)
     assert not matcher.accept_token(-(10**30))
     with pytest.raises(OptionError) as caught:
@@ -282,7 +283,6 @@ def test_the_repr_of_a_report_counts(byte_vocabulary):
 # --- dicts that are hardly schemas -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize(
     ("schema", "at", "fact", "fix"),
     [
@@ -305,9 +305,9 @@ def test_the_repr_of_a_report_counts(byte_vocabulary):
         ({"age": Field(gt=3)}, "/age", "'age' is FieldInfo", "create_model"),
     ],
 )
-def test_python_types_are_no_values_of_a_schema(byte_vocabulary, engine, schema, at, fact, fix) -> None:
+def test_python_types_are_no_values_of_a_schema(byte_vocabulary, schema, at, fact, fix) -> None:
     """JSON Schema ignores keywords that it does not know: without an error, anything would be allowed."""
-    for use in (lambda: schemagen.compile(schema, byte_vocabulary, engine=engine), lambda: schemagen.to_regex(schema)):
+    for use in (lambda: schemagen.compile(schema, byte_vocabulary), lambda: schemagen.to_regex(schema)):
         with pytest.raises(InvalidSchemaError) as caught:
             use()
         assert caught.value.at == at
@@ -339,7 +339,6 @@ def test_known_keywords_are_no_reason_to_warn(byte_vocabulary, schema) -> None:
     schemagen.compile(schema, byte_vocabulary, cache=None)
 
 
-@pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
@@ -352,10 +351,10 @@ def test_known_keywords_are_no_reason_to_warn(byte_vocabulary, schema) -> None:
         ([["null"]], "the types are array"),
     ],
 )
-def test_a_misspelt_type_is_told(byte_vocabulary, engine, name, fix) -> None:
+def test_a_misspelt_type_is_told(byte_vocabulary, name, fix) -> None:
     """With the nearest of the seven, or all of them."""
     with pytest.raises(InvalidSchemaError, match="expected a JSON type") as caught:
-        schemagen.compile({"type": name}, byte_vocabulary, engine=engine, cache=None)
+        schemagen.compile({"type": name}, byte_vocabulary, cache=None)
     assert caught.value.fix.startswith(fix)
 
 

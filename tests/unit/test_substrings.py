@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import schemagen
+from schemagen import reference
 from schemagen.context_free.syntax import ContextFreeGrammar, Rule, Text, alternatives, sequence
 from schemagen.engine.native.builder import CANONICAL, builder_of
 from schemagen.engine.native.lowering import compile_pattern
@@ -25,7 +26,7 @@ from schemagen.regex.substrings import MAX_TEXT, suffix_automaton
 from schemagen.testing import brute_force_mask, check_masks, mask_of, random_text
 from schemagen.text import substring_of
 from schemagen.text.substrings import MAX_BYTES, SubstringOf
-from tests.grammars import BYTES, PIECES, derives
+from tests.grammars import BYTES, PIECES, compiled_by, derives
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -156,7 +157,7 @@ def test_every_substring_and_nothing_else(text: str) -> None:
     inside = substrings(text)
     tried = inside | {word + c for word in inside for c in "ab€é😀c"} | {""}
     spec = substring_of(text)
-    native, slow = (schemagen.compile(spec, BYTES, engine=engine) for engine in ("native", "reference"))
+    native, slow = (compiled_by(engine, spec, BYTES) for engine in ("native", "reference"))
     pattern = re.compile(to_python_re(ast.substring(text)))
     for word in tried:
         expected = word in inside
@@ -372,7 +373,7 @@ def test_pure_python_is_for_shorter_texts() -> None:
     with pytest.raises(LimitError, match="20,008 characters in pure Python"):
         matches(ast.substring(long), "two")
     with pytest.raises(LimitError, match="20,008 characters in pure Python"):
-        schemagen.compile(substring_of(long), BYTES, engine="reference")
+        reference.engine(substring_of(long), BYTES)
     grammar = 'start: "<" Q ">"\nQ: %regex {"substring_chars": "' + long + '"}'
     assert derives(schemagen.Lark(grammar, dialect="llguidance"), "<two one>")
 

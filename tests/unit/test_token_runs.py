@@ -13,6 +13,7 @@ from schemagen import GBNF, Regex, Template, text
 from schemagen.errors import LimitError, MatcherError, OptionError, UnsupportedGrammarError, UnsupportedPatternError
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
+from tests.grammars import compiled_by
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -141,7 +142,7 @@ def test_all_short_sequences(spec: Any, ways: list[Parts], engine: Literal["nati
         for ids in itertools.product(range(1, len(TOKENS)), repeat=length)
         if (length <= longest or ids[0] in (1, 10)) and any(reads(way, [TOKENS[each] for each in ids]) for way in ways)
     }
-    grammar = schemagen.compile(spec, SMALL, cache=None, engine=engine)
+    grammar = compiled_by(engine, spec, SMALL)
     for length in range(longest + 1):
         for ids in itertools.product(range(1, len(TOKENS)), repeat=length):
             matcher = grammar.matcher()
@@ -250,7 +251,7 @@ BEHIND_THOUGHTS: list[tuple[Any, set[bytes]]] = [
 @pytest.mark.parametrize(("spec", "crossing"), BEHIND_THOUGHTS, ids=[repr(spec)[:60] for spec, _ in BEHIND_THOUGHTS])
 def test_thoughts_before_runs(spec: Any, crossing: set[bytes], engine: Literal["native", "reference"]) -> None:
     """Behind thoughts tokens are counted as without them: the masks there are the same, and no run shares a token with them."""
-    grammar = schemagen.compile(spec, BEHIND, cache=None, engine=engine)
+    grammar = compiled_by(engine, spec, BEHIND)
     thinking = ReasoningFormat("", ">", 4, ()).before(grammar)
     marker = TOKENS.index(b">")
     first = {BEHIND.tokens[each] for each in mask_of(thinking.matcher(), BEHIND)}

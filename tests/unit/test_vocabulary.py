@@ -20,6 +20,7 @@ from schemagen.vocabulary import Vocabulary
 from schemagen.vocabulary.pieces import byte_alphabet, from_decoder
 from schemagen.vocabulary.roundtrip import PROBES
 from tests import corpora
+from tests.grammars import compiled_by
 
 ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
 
@@ -599,11 +600,10 @@ class TestEosThatIsText:
         with pytest.warns(ModelWarning, match="EOS id 2 is the text token"):
             Vocabulary.from_tokenizer(SlowSentencePiece(), eos_token_ids=2)
 
-    @pytest.mark.parametrize("engine", ["native", "reference"])
-    def test_without_eos_a_text_cannot_be_ended(self, engine):
+    def test_without_eos_a_text_cannot_be_ended(self):
         """The error says so where the text may end; that it cannot go on is another one."""
         letters = Vocabulary.from_tokens([*(bytes([i]) for i in range(256))], eos_token_ids=())
-        grammar = schemagen.compile(schemagen.Choice(["ab"]), letters, engine=engine)
+        grammar = schemagen.compile(schemagen.Choice(["ab"]), letters)
         matcher = grammar.matcher()
         bitmask = np.zeros((1, 8), dtype=np.int32)
         for token in b"ab":
@@ -623,22 +623,19 @@ class TestEosThatIsText:
                 processor(torch.tensor([ids]), torch.zeros(1, 256))
         assert "eos_token_ids" in told.value.fix
 
-    @pytest.mark.parametrize("engine", ["native", "reference"])
-    def test_a_vocabulary_that_can_begin_no_text_is_refused(self, engine):
+    def test_a_vocabulary_that_can_begin_no_text_is_refused(self):
         """Before a model has loaded or written anything; what can be written is compiled."""
         vocabulary = Vocabulary.from_tokens([b"x", None], eos_token_ids=1)
         for spec in (list[bool], schemagen.Choice(["yx", "z"]), bool):
             with pytest.raises(VocabularyError, match="can begin a text"):
-                schemagen.compile(spec, vocabulary, engine=engine)
-        assert schemagen.compile(schemagen.Choice(["x", "y"]), vocabulary, engine=engine).min_new_tokens == 1
-        schemagen.compile(schemagen.Regex(""), Vocabulary.from_tokens([b"x"], eos_token_ids=()), engine=engine)
+                schemagen.compile(spec, vocabulary)
+        assert schemagen.compile(schemagen.Choice(["x", "y"]), vocabulary).min_new_tokens == 1
+        schemagen.compile(schemagen.Regex(""), Vocabulary.from_tokens([b"x"], eos_token_ids=()))
 
     @pytest.mark.parametrize("engine", ["native", "reference"])
     def test_a_deep_copy_of_a_matcher_is_a_fork(self, engine):
         """Alone or as part of something else; the grammar is shared."""
-        matcher = schemagen.compile(
-            schemagen.Choice(["ab", "cd"]), Vocabulary.byte_vocabulary(), engine=engine
-        ).matcher()
+        matcher = compiled_by(engine, schemagen.Choice(["ab", "cd"]), Vocabulary.byte_vocabulary()).matcher()
         matcher.accept_token(ord("a"))
         twin = copy.deepcopy({"row": [matcher]})["row"][0]
         assert twin.accept_token(ord("b"))

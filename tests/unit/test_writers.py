@@ -25,6 +25,7 @@ from schemagen.errors import (
 from schemagen.regex import Recogniser
 from schemagen.testing import check_masks
 from schemagen.writers.yaml import agreed_numbers, plain_scalars, scalar_text
+from tests.grammars import compiled_by
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -168,7 +169,7 @@ def test_a_validator_refuses():
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_both_engines_read_the_rules(engine):
     """The reference engine takes the same rules."""
-    grammar = schemagen.compile(Person, BYTES, as_="python", engine=engine, cache=None)
+    grammar = compiled_by(engine, Person, BYTES, as_="python")
     assert accepts(grammar, PYTHON)
     assert not accepts(grammar, PYTHON.replace("36", "-36"))
 

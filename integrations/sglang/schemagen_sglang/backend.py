@@ -34,7 +34,7 @@ class Settings:
 
     Attributes:
         whitespace: The layout of JSON, as for `schemagen.compile`.
-        limits: What stops the work on a schema; ``max_seconds`` counts for each call.
+        limits: Limits on the work on a schema; ``max_seconds`` applies to each call.
     """
 
     whitespace: Any = "flexible"
@@ -42,7 +42,7 @@ class Settings:
 
 
 def settings_of(server_args: Any) -> Settings:
-    """Return what the arguments of a server say: ``--constrained-json-disable-any-whitespace`` means compact JSON."""
+    """Return the settings of a server: ``--constrained-json-disable-any-whitespace`` means compact JSON."""
     compact = getattr(server_args, "constrained_json_disable_any_whitespace", False)
     return Settings(whitespace="compact" if compact else "flexible")
 
@@ -55,9 +55,9 @@ class SchemagenBackend(BaseGrammarBackend):  # type: ignore[misc]
     """The backend of one server: its vocabulary, and grammars over it.
 
     Args:
-        tokenizer: Of the model.
-        vocab_size: Width of its logits.
-        eos_token_ids: What ends a text, besides the tokenizer's own.
+        tokenizer: The tokenizer of the model.
+        vocab_size: The width of its logits.
+        eos_token_ids: The tokens that end a text, besides the tokenizer's own.
         settings: Layout and limits.
 
     Raises:
@@ -89,7 +89,7 @@ class SchemagenBackend(BaseGrammarBackend):  # type: ignore[misc]
         return self._compiled("structural_tag", key_string)
 
     def _compiled(self, kind: str, text: str) -> BaseGrammarObject:
-        """Return the grammar of a request, or what SGLang makes an error of this request of."""
+        """Return the grammar of a request, or the object by which SGLang refuses this request."""
         settings = self.settings
         try:
             grammar = compile_request(
@@ -100,7 +100,7 @@ class SchemagenBackend(BaseGrammarBackend):  # type: ignore[misc]
             return InvalidGrammarObject(str(error))
         return SchemagenGrammar(grammar)
 
-    # What SGLang's wrapper for models that think asks of a backend, besides its grammars.
+    # Methods that SGLang's wrapper for models that think expects of a backend, besides its grammars.
 
     @property
     def is_support_token_filter(self) -> bool:
@@ -114,7 +114,7 @@ class SchemagenBackend(BaseGrammarBackend):  # type: ignore[misc]
     apply_vocab_mask = staticmethod(RequestGrammar.apply_vocab_mask)
 
     def initialize_vocab_mask_buffer(self, name: str, vocab_size: int, max_rows: int, device: Any) -> torch.Tensor:  # noqa: ARG002
-        """Return a bitmask that SGLang uses again at each step."""
+        """Return a bitmask that SGLang reuses at each step."""
         made = schemagen.allocate_token_bitmask(max_rows, vocab_size)
         return cast("torch.Tensor", register_vocab_mask_buffer(name, made, max_rows))
 
@@ -133,7 +133,8 @@ class SchemagenBackend(BaseGrammarBackend):  # type: ignore[misc]
             token_ids: The tokens.
             batch_idx: The row.
             is_allowed: Whether they are allowed or forbidden.
-            reset_vocab_mask: Whether the row is first set to the opposite in all tokens; else the others stay as they are.
+            reset_vocab_mask: Whether the row is first set to the opposite in all tokens; otherwise the others are
+                unchanged.
         """
         words = vocab_mask[batch_idx].numpy().view(np.uint32)
         if reset_vocab_mask:

@@ -1,7 +1,7 @@
 """The grammar of one request: SGLang's verbs over a matcher of schemagen, without importing SGLang.
 
-`RequestGrammar` has the methods of SGLang's ``BaseGrammarObject``; `schemagen_sglang.backend` makes it a subclass. A token
-that is not allowed is a `ValueError`, as SGLang expects it: it ends the request of the token, and no other.
+`RequestGrammar` has the methods of SGLang's ``BaseGrammarObject``; `schemagen_sglang.backend` makes it a subclass. A
+token that is not allowed is a `ValueError`, as SGLang expects it: it ends the request of the token, and no other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-#: Threads that fill the rows of one step, 8 rows each at least.
+#: Threads that fill the rows of one step, at least 8 rows each.
 FILL_THREADS = 4
 
 
@@ -29,7 +29,7 @@ class RequestGrammar:
     """The cursor of one request.
 
     Args:
-        grammar: What the request asks for.
+        grammar: The grammar of the request.
     """
 
     def __init__(self, grammar: schemagen.Grammar) -> None:
@@ -39,7 +39,7 @@ class RequestGrammar:
         self.current_token: int | None = None
 
     def accept_token(self, token: int) -> None:
-        """Advance by a token; behind the end nothing changes.
+        """Advance by a token; after the end nothing changes.
 
         Args:
             token: Its id.
@@ -67,12 +67,12 @@ class RequestGrammar:
         return schemagen.allocate_token_bitmask(batch_size, vocab_size)
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
-        """Write the tokens allowed next into a row; behind the end, and where the work was stopped by a limit, EOS alone."""
+        """Write the tokens allowed next into a row; EOS alone after the end, and after a limit stopped the work."""
         _fill([self.matcher], vocab_mask.numpy(), [idx])
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """Fill the rows of a batch in one call; rows that are not named stay as they are.
+        """Fill the rows of a batch in one call; other rows are unchanged.
 
         Args:
             entries: Pairs of a ``row`` and a ``grammar``, which may be one of SGLang's wrappers around ours.
@@ -108,7 +108,7 @@ class RequestGrammar:
         """Return the text that follows here without any choice, for SGLang to write without asking the model.
 
         Returns:
-            No tokens and the text, which SGLang tokenizes together with what is around it; None where there is a choice.
+            No tokens and the text, which SGLang tokenizes together with the text around it; None if there is a choice.
         """
         if self.matcher.is_terminated():
             return None
@@ -116,7 +116,7 @@ class RequestGrammar:
         return ([], text) if text else None
 
     def jump_forward_str_state(self, helper: tuple[list[int], str]) -> tuple[str, int]:
-        """Return the text of `try_jump_forward`, and no state: the matcher knows where it is."""
+        """Return the text of `try_jump_forward`, and no state: the matcher knows its own."""
         return helper[1], -1
 
     def jump_and_retokenize(self, old_output_ids: list[int], new_output_ids: list[int], next_state: int) -> None:  # noqa: ARG002
@@ -124,11 +124,11 @@ class RequestGrammar:
 
         Args:
             old_output_ids: The tokens that were accepted.
-            new_output_ids: The tokens of the same text and what was jumped over.
+            new_output_ids: The tokens of the same text and the jump.
             next_state: Not used.
 
         Raises:
-            ValueError: The new tokens are no text of the grammar.
+            ValueError: The new tokens are not a text of the grammar.
         """
         same = 0
         while same < min(len(old_output_ids), len(new_output_ids)) and old_output_ids[same] == new_output_ids[same]:
@@ -149,9 +149,9 @@ def _forced_text(matcher: Any, vocabulary: schemagen.Vocabulary) -> str:
 
 
 def _fill(matchers: list[Any], bitmask: Any, rows: list[int]) -> None:
-    """Fill rows; a grammar whose work a limit stopped gets EOS alone, and the others are filled.
+    """Fill rows; a grammar stopped by a limit gets EOS alone, and the others are filled.
 
-    SGLang asks in its scheduler, which an exception would end with the requests of all users.
+    SGLang calls this in its scheduler; an exception there would end the requests of all users.
     """
     try:
         schemagen.fill_next_token_bitmasks(matchers, bitmask, rows=rows, threads=FILL_THREADS)

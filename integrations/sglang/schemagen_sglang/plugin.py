@@ -20,14 +20,14 @@ def register() -> None:
 def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
     """Return the backend of a server, as SGLang's registry calls it.
 
-    SGLang wraps its own backends for models that think before they answer, and returns a registered one as it is. So it is
-    wrapped here, in the same way, where the server has a parser of reasoning.
+    SGLang wraps its own backends for models that think before they answer, and returns a registered one as it is. So
+    this function wraps it in the same way, if the server has a parser of reasoning.
 
     Args:
         server_args: Arguments of the server.
-        tokenizer: Of the model.
-        vocab_size: Width of its logits.
-        eos_token_ids: What ends a text, besides the tokenizer's own.
+        tokenizer: The tokenizer of the model.
+        vocab_size: The width of its logits.
+        eos_token_ids: The tokens that end a text, besides the tokenizer's own.
 
     Raises:
         VocabularyError: The bytes of the tokens cannot be known.
@@ -40,12 +40,12 @@ def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any
 
 
 def with_reasoning(backend: Any, parser: str, tokenizer: Any, server_args: Any) -> Any:
-    """Wrap a backend so that its grammars begin behind the thoughts of the model.
+    """Wrap a backend so that its grammars begin after the thoughts of the model.
 
     Args:
         backend: The backend.
         parser: Name of SGLang's parser of reasoning.
-        tokenizer: Of the model.
+        tokenizer: The tokenizer of the model.
         server_args: Arguments of the server.
     """
     from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend

@@ -1,4 +1,4 @@
-"""What a request of SGLang asks for, as specs of schemagen, by the name of its key: json, regex, ebnf, structural_tag."""
+"""The constraints of SGLang's requests as specs, by the name of their key: json, regex, ebnf, structural_tag."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import schemagen
 from schemagen.errors import GrammarError, InvalidSchemaError
 
-#: What SGLang writes in place of a schema where any object will do.
+#: SGLang's placeholder for a schema that allows any object.
 ANY_OBJECT = "$$ANY$$"
 
 
 def specs_of(kind: str, text: str) -> list[Any]:
-    """Return the specs that a request may mean, the likeliest first; only of a grammar there are two.
+    """Return the specs that a request may mean, the likeliest first; only for a grammar there are two.
 
     Args:
         kind: "json", "regex", "ebnf" or "structural_tag".
         text: The schema, pattern, grammar or tag.
 
     Raises:
-        SchemagenError: It is nothing of its kind.
+        SchemagenError: The text is not of its kind.
     """
     if kind == "json":
         return [{"type": "object"} if text == ANY_OBJECT else _json(text)]
@@ -32,7 +32,7 @@ def specs_of(kind: str, text: str) -> list[Any]:
 
 
 def compile_request(kind: str, text: str, vocabulary: schemagen.Vocabulary, **options: Any) -> schemagen.Grammar:
-    """Return the grammar of a request; a grammar text that is no EBNF of xgrammar is read as GBNF.
+    """Return the grammar of a request; a grammar text that is not EBNF of xgrammar is read as GBNF.
 
     Args:
         kind: As for `specs_of`.
@@ -41,7 +41,7 @@ def compile_request(kind: str, text: str, vocabulary: schemagen.Vocabulary, **op
         options: Of `schemagen.compile`.
 
     Raises:
-        SchemagenError: What `schemagen.compile` raises, of the first spec.
+        SchemagenError: `schemagen.compile` refuses the first spec.
     """
     first: GrammarError | None = None
     for spec in specs_of(kind, text):
@@ -57,9 +57,9 @@ def _json(text: str) -> Any:
     """Read JSON text.
 
     Raises:
-        InvalidSchemaError: It is none, or nested too deep.
+        InvalidSchemaError: It is not JSON, or nested too deep.
     """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidSchemaError(f"the schema is no JSON: {error}", fix="give JSON text") from error
+        raise InvalidSchemaError(f"the schema is not JSON: {error}", fix="give JSON text") from error

@@ -42,7 +42,7 @@ def allowed(grammar):
 
 
 def test_tokens_are_accepted_up_to_the_end():
-    """Each mask is that of the matcher; behind EOS nothing changes."""
+    """Each mask is that of the matcher; after EOS nothing changes."""
     grammar = cursor(schemagen.Regex("ab?"))
     assert allowed(grammar) == [ord("a")]
     grammar.accept_token(ord("a"))
@@ -195,7 +195,7 @@ def test_a_request_means_what_it_says(kind, text, good, bad):
 
 @pytest.mark.parametrize(
     ("kind", "text", "words"),
-    [("json", "{", "is no JSON"), ("regex", "(a", "never closed"), ("ebnf", "root ::= x", "'x' is not defined")],
+    [("json", "{", "is not JSON"), ("regex", "(a", "never closed"), ("ebnf", "root ::= x", "'x' is not defined")],
 )
 def test_a_bad_request_is_an_error(kind, text, words):
     """Of schemagen, with the place."""

@@ -1,15 +1,16 @@
 """What masks cost vLLM in one engine step: ``StructuredOutputManager.grammar_bitmask``, without an engine and without a GPU.
 
-    python benchmarks/step.py --tokenizer FOLDER            # prints the table, and writes benchmarks/step.md with --write
+    python benchmarks/step.py --tokenizer FOLDER            # prints the table, and writes benchmarks/step.md with
+    --write
 
-vLLM's own manager fills the rows of its own requests, with schemagen, xgrammar or guidance as its backend, on the CPU as in
-every engine. 64 different schemas; each request writes an instance of one of them, the same tokens in each backend, and another
-request takes its place when it is done, so that at any time the rows stand at different places. Timed is the filling alone
-(`step`), and beside it what the tokens of a step cost to be accepted (`accept`) and a grammar to be made (`compile`). Each
-backend runs in a process of its own.
+vLLM's own manager fills the rows of its own requests, with schemagen, xgrammar or guidance as its backend, on the CPU
+as in every engine. 64 different schemas; each request writes an instance of one of them, the same tokens in each
+backend, and another request takes its place when it is done, so that at any time the rows stand at different places.
+Timed is the filling alone (`step`), and beside it what the tokens of a step cost to be accepted (`accept`) and a
+grammar to be made (`compile`). Each backend runs in a process of its own.
 
-The first texts of a schema meet masks that nobody has asked for before. So the first part of the steps is told apart (`first`):
-a server that has just begun, and `step`: one that has seen its schemas.
+The first texts of a schema meet masks that no request has asked for before. So the first part of the steps is told
+apart (`first`): a server that has just begun, and `step`: one that has seen its schemas.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def instance(schema: dict[str, Any], rng: random.Random) -> Any:
 
 
 def manager_of(backend: str, tokenizer: Any, vocab_size: int, rows: int) -> Any:
-    """Return vLLM's manager with a backend, on what it reads of a configuration."""
+    """Return vLLM's manager with a backend, on the fields that it reads of a configuration."""
     from vllm.v1.structured_output import StructuredOutputManager
 
     config = SimpleNamespace(
@@ -280,7 +281,7 @@ def page(found: dict[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return what was measured, and where."""
+    """Return the versions of the measured packages, and the machine."""
     from importlib.metadata import version
 
     import vllm

@@ -1,6 +1,6 @@
-"""schemagen as the structured-output backend of a vLLM engine, and helpers for those who send requests to one.
+"""schemagen as the structured-output backend of a vLLM engine, and helpers for its clients.
 
-The engine is opted into it by the environment variable ``SCHEMAGEN_VLLM_SLOT=outlines`` (see `schemagen_vllm.slot`). The
+The environment variable ``SCHEMAGEN_VLLM_SLOT=outlines`` enables it in an engine (see `schemagen_vllm.slot`). The
 helpers need neither vLLM nor the slot:
 
     params = SamplingParams(max_tokens=200, structured_outputs=StructuredOutputsParams(json=schema(Order)))

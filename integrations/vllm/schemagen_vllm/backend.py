@@ -41,7 +41,7 @@ class SchemagenBackend(StructuredOutputBackend):  # type: ignore[misc]
         """Return the grammar of a request.
 
         Args:
-            request_type: What it asks for.
+            request_type: The kind of its constraint.
             grammar_spec: The schema, pattern, list of choices, grammar or structural tag.
             stop_token_ids: What ends it, besides the EOS ids of the tokenizer.
 

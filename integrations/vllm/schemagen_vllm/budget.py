@@ -1,8 +1,8 @@
 """How many tokens a request may still write: so the last of them end a whole text.
 
-Counted from the request, not from the grammar: thoughts before an answer are tokens of the request, and the grammar never sees
-them. Only without speculation. There a token is taken from a row that was filled for exactly its place; with drafts vLLM has
-been seen to return tokens that are not in that row, so nothing is promised.
+Counted from the request, not from the grammar: thoughts before an answer are tokens of the request, and the grammar
+never sees them. Only without speculation. There a token is taken from a row that was filled for exactly its place; with
+drafts vLLM has been seen to return tokens that are not in that row, so nothing is promised.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def check_budget(grammar: schemagen.Grammar, max_tokens: int | None) -> None:
     """Refuse a request whose text cannot end within its tokens.
 
     Args:
-        grammar: What it asks for.
-        max_tokens: Its bound; None: there is none.
+        grammar: The grammar of the request.
+        max_tokens: Its bound; None if unlimited.
 
     Raises:
         BudgetError: The shortest text takes more.

@@ -1,8 +1,9 @@
 """The grammar of one request: vLLM's verbs over a matcher of schemagen, without importing vLLM.
 
-`RequestGrammar` has the methods of vLLM's ``StructuredOutputGrammar``; `schemagen_vllm.backend` makes it a subclass. They are
-called in the process of the scheduler, where an exception ends the engine with the requests of all users. So what goes wrong
-in one grammar ends its own request: its tokens are no longer accepted, which vLLM reports as an error of that request.
+`RequestGrammar` has the methods of vLLM's ``StructuredOutputGrammar``; `schemagen_vllm.backend` makes it a subclass.
+They are called in the process of the scheduler, where an exception ends the engine with the requests of all users. So
+an error in one grammar ends only its own request: its tokens are no longer accepted, which vLLM reports as an error of
+that request.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class RequestGrammar:
     """The cursor of one request.
 
     Args:
-        grammar: What the request asks for.
+        grammar: The grammar of the request.
         view: The bitmask of the engine.
     """
 
@@ -57,16 +58,16 @@ class RequestGrammar:
         """End the text within a budget.
 
         Args:
-            left: Returns how many tokens may still come; None: any number.
+            left: Returns how many tokens may still come; None if unlimited.
         """
         self._left = left
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
-        """Advance by tokens, and return whether all of them are allowed; those behind the end are not looked at.
+        """Advance by tokens, and return whether all of them are allowed; tokens after the end are ignored.
 
         Args:
             request_id: For the log.
-            tokens: What the model wrote, or a draft of it.
+            tokens: The tokens of the model, or a draft of them.
         """
         if self._error is not None:
             return False
@@ -84,10 +85,10 @@ class RequestGrammar:
         return True
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
-        """Return the longest prefix of some tokens that is allowed here; the cursor stays where it is.
+        """Return the longest allowed prefix of some tokens, without moving the cursor.
 
         Args:
-            tokens: A draft; -1 stands where there is none.
+            tokens: A draft; -1 marks a missing token.
         """
         if self._error is not None or self._matcher.is_terminated():
             return []
@@ -105,13 +106,13 @@ class RequestGrammar:
         """Undo the last tokens.
 
         Args:
-            num_tokens: How many; those that were accepted behind the end do not count.
+            num_tokens: How many; those that were accepted after the end do not count.
         """
         if num_tokens > 0:
             self._matcher.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
-        """Write the tokens allowed next into a row; behind the end, and of a grammar that failed, EOS alone.
+        """Write the tokens allowed next into a row; after the end, and for a grammar that failed, EOS alone.
 
         Args:
             bitmask: int32, as `schemagen.allocate_token_bitmask` returns it.

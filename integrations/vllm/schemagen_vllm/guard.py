@@ -1,7 +1,7 @@
 """Whether a vLLM is one that the plug-in knows: by its version, and by the names and signatures that it touches.
 
-``contract.json`` holds them, read from the released wheels by ``tools/read_contract.py``. vLLM has no registry of backends, so
-the plug-in replaces names of it; with a version that nobody has looked at that could go wrong in silence. It is
+``contract.json`` holds them, read from the released wheels by ``tools/read_contract.py``. vLLM has no registry of
+backends, so the plug-in replaces names of it; with an untested version that could fail silently. Such a version is
 refused instead.
 """
 
@@ -33,7 +33,7 @@ def contracts() -> dict[str, dict[str, Any]]:
 
 
 def check(version: str) -> None:
-    """Refuse a vLLM that is not supported, or that is not what its version says.
+    """Refuse a vLLM that is not supported, or that differs from its released version.
 
     Args:
         version: ``vllm.__version__``; a local part (``+cpu``) does not count.
@@ -59,7 +59,7 @@ def check(version: str) -> None:
 
 
 def differences_to(contract: dict[str, Any]) -> Iterator[str]:
-    """Yield what the installed vLLM has otherwise than a contract says."""
+    """Yield the differences between the installed vLLM and a contract."""
     for module_name, classes in contract.items():
         module = import_module(module_name)
         for owner, members in classes.items():
@@ -90,7 +90,7 @@ def fields_of(holder: Any) -> list[str]:
 
 
 def parameters_of(function: Any) -> list[str]:
-    """Return the parameters of a function as a contract writes them: ``=`` behind one with a default, ``*`` before keywords."""
+    """Return the parameters of a function as a contract writes them: ``=`` after a default, ``*`` before keywords."""
     found = []
     for parameter in inspect.signature(function).parameters.values():
         star = "*" if parameter.kind is parameter.KEYWORD_ONLY else ""

@@ -1,4 +1,4 @@
-"""What a request of vLLM asks for, as specs of schemagen, and how it is compiled.
+"""The constraints of vLLM's requests as specs of schemagen, and how they are compiled.
 
 A request has a kind, by the name of a member of vLLM's ``StructuredOutputOptions``, and a text.
 """
@@ -24,20 +24,20 @@ _COMMENT = re.compile(r"(#|//).*$")
 def is_lark(text: str) -> bool:
     """Whether a grammar text is meant to be one of lark: no line of it, comments apart, has ``::=``.
 
-    So vLLM tells them apart, in ``grammar_is_likely_lark``.
+    vLLM makes the same distinction in ``grammar_is_likely_lark``.
     """
     return all("::=" not in _COMMENT.sub("", line) for line in text.split("\n"))
 
 
 def specs_of(kind: str, text: str) -> Sequence[Any]:
-    """Return the specs that a request may mean, the likeliest first; only of a grammar text there are two.
+    """Return the specs that a request may mean, the likeliest first; only for a grammar text there are two.
 
     Args:
         kind: Name of a member of ``StructuredOutputOptions``.
         text: The schema, pattern, JSON list of choices, grammar or structural tag.
 
     Raises:
-        SchemagenError: It is nothing of its kind.
+        SchemagenError: The text is not of its kind.
     """
     if kind == "JSON":
         return [_json(text, "the schema")]
@@ -63,7 +63,7 @@ def specs_of(kind: str, text: str) -> Sequence[Any]:
 def compile_request(kind: str, text: str, vocabulary: schemagen.Vocabulary, settings: Settings) -> schemagen.Grammar:
     """Return the grammar of a request.
 
-    A grammar text is read in the dialect that engines share (xgrammar's EBNF, llguidance's lark); where that cannot be read, as
+    A grammar text is read in the dialect that engines share (xgrammar's EBNF, llguidance's lark); if that fails, as
     GBNF, or as lark reads it. The error is that of the first.
 
     Args:
@@ -73,9 +73,9 @@ def compile_request(kind: str, text: str, vocabulary: schemagen.Vocabulary, sett
         settings: Layout and limits.
 
     Raises:
-        SchemagenError: What `schemagen.compile` raises.
+        SchemagenError: `schemagen.compile` refuses it.
 
-    Cost: as `schemagen.compile`, whose memory is used.
+    Cost: as `schemagen.compile`, whose cache is used.
     """
     first: GrammarError | None = None
     for spec in specs_of(kind, text):
@@ -91,9 +91,9 @@ def _json(text: str, what: str) -> Any:
     """Read JSON text.
 
     Raises:
-        InvalidSchemaError: It is none, or nested too deep.
+        InvalidSchemaError: It is not JSON, or nested too deep.
     """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidSchemaError(f"{what} is no JSON: {error}", fix="give JSON text") from error
+        raise InvalidSchemaError(f"{what} is not JSON: {error}", fix="give JSON text") from error

@@ -1,4 +1,4 @@
-"""What the environment says: whether the slot is taken, and how grammars are compiled in it."""
+"""The settings in the environment: whether the slot is taken, and how grammars are compiled in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUDGET = "SCHEMAGEN_VLLM_BUDGET"
 #: The backends of vLLM whose place can be taken: the one whose classes are looked up when they are called.
 SLOTS = ("outlines",)
 _LAYOUTS = ("flexible", "compact", "spaced", "any")
-#: Of one call. A request waits for the masks of all requests of its step.
+#: Limits of one call. A request waits for the masks of all requests of its step.
 _MAX_SECONDS = 2.0
 _LIMITS = schemagen.Limits(max_seconds=_MAX_SECONDS)
 
@@ -31,7 +31,7 @@ class Settings:
 
     Attributes:
         whitespace: The layout of JSON, as for `schemagen.compile`.
-        limits: What stops the work on a schema; ``max_seconds`` counts for each call.
+        limits: Limits on the work on a schema; ``max_seconds`` applies to each call.
         keeps_budgets: Whether texts end within the tokens of their request, which costs more while masks are new.
     """
 
@@ -41,10 +41,10 @@ class Settings:
 
 
 def slot_of(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the slot that is opted into; None: vLLM is left as it is.
+    """Return the slot that the environment names; None to leave vLLM unchanged.
 
     Raises:
-        OptionError: There is no such slot.
+        OptionError: The slot does not exist.
     """
     slot = environment.get(SLOT, "").strip()
     if not slot:
@@ -62,7 +62,7 @@ def settings_of(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings of the environment.
 
     Raises:
-        OptionError: A value cannot be meant.
+        OptionError: A value is invalid.
     """
     whitespace = environment.get(WHITESPACE, "flexible")
     if whitespace not in _LAYOUTS:
@@ -71,7 +71,7 @@ def settings_of(environment: Mapping[str, str] = os.environ) -> Settings:
     try:
         seconds = float(given)
     except ValueError:
-        raise OptionError(f"{SECONDS}={given!r:.80}", why="it is no number", fix="give seconds, as 0.5") from None
+        raise OptionError(f"{SECONDS}={given!r:.80}", why="it is not a number", fix="give seconds, as 0.5") from None
     budget = environment.get(BUDGET, "on")
     if budget not in ("on", "off"):
         raise OptionError(f"{BUDGET}={budget!r:.80}", fix="set it to on or off")

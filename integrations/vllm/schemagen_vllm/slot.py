@@ -1,10 +1,12 @@
 """The entry point of vLLM's plug-ins: put schemagen in the place of a structured-output backend, if that was opted into.
 
-vLLM has no registry for such backends. It looks two names of ``vllm.v1.structured_output.backend_outlines`` up when they are
+vLLM has no registry for such backends. It looks two names of ``vllm.v1.structured_output.backend_outlines`` up when
+they are
 called: ``OutlinesBackend``, and the function that checks a request in the process of the server. With
-``SCHEMAGEN_VLLM_SLOT=outlines`` both are ours, and an engine with ``structured_outputs_config={"backend": "outlines"}`` runs on
-schemagen. Two more methods are wrapped: one knows the request of a grammar, hence its budget; one knows the tokenizer of a
-check, so that a request is compiled for the model's own tokens before it is taken, and a bad one is HTTP 400.
+``SCHEMAGEN_VLLM_SLOT=outlines`` both are ours, and an engine with ``structured_outputs_config={"backend": "outlines"}``
+runs on schemagen. Two more methods are wrapped: one knows the request of a grammar, hence its budget; one knows the
+tokenizer of a check, so that a request is compiled for the model's own tokens before it is taken, and a bad one is HTTP
+400.
 
 Without the variable nothing is imported and nothing is changed.
 """
@@ -27,7 +29,7 @@ def register() -> None:
     """Take the slot that the environment names; do nothing if it names none. May be called again.
 
     Raises:
-        OptionError: The environment says what cannot be meant.
+        OptionError: A value of the environment is invalid.
         SchemagenError: This vLLM is not supported; the engine does not start.
     """
     if slot_of() is None:
@@ -57,7 +59,7 @@ def register() -> None:
 
 
 def with_budget(create: Any) -> Any:
-    """Wrap the method that makes the grammar of a request: a grammar of ours learns how long its text may be.
+    """Wrap the method that makes the grammar of a request: it passes our grammars their budget.
 
     Args:
         create: ``StructuredOutputManager._create_grammar``.
@@ -105,7 +107,7 @@ class RequestCheck:
         return checked
 
     def validate(self, params: Any) -> None:
-        """Compile what a request asks for.
+        """Compile the constraint of a request.
 
         Args:
             params: Its ``SamplingParams``.
@@ -130,7 +132,7 @@ class RequestCheck:
             raise VLLMValidationError(str(error)) from error
 
     def _vocabulary(self, stop_token_ids: Any) -> Any:
-        """Return the vocabulary of the model that is asked, or of bytes where the check is called without one."""
+        """Return the vocabulary of the current model, or of bytes if the check is called without one."""
         import schemagen
         from schemagen_vllm.vocabularies import Vocabularies
 

@@ -17,7 +17,7 @@ def schema(type_: Any) -> Any:
     """Return the JSON Schema of a type, for ``StructuredOutputsParams(json=...)`` or ``response_format``.
 
     Args:
-        type_: What `schemagen.compile` takes as a type, or a JSON Schema, which is returned as it is.
+        type_: Any type that `schemagen.compile` accepts, or a JSON Schema, which is returned unchanged.
 
     Raises:
         SchemaError: The type has no JSON form.
@@ -40,16 +40,16 @@ def value(type_: type[T], output: Any) -> T | Failure: ...
 @overload
 def value(type_: Any, output: Any) -> Any: ...
 def value(type_: Any, output: Any) -> Any:
-    """Return the instance in an answer of vLLM, or a `schemagen.Failure` with what is wrong with it.
+    """Return the instance in an answer of vLLM, or a `schemagen.Failure` that says what is wrong with it.
 
     Args:
-        type_: The type that was asked for, or another spec; of a schema the value is what the JSON says, of a pattern or
+        type_: The type of the request, or another spec; the value of a schema is parsed JSON, that of a pattern or
             grammar the text.
         output: A ``RequestOutput`` (its first completion counts), a ``CompletionOutput``, or the text itself.
 
     Raises:
         SchemagenError: The type itself has no JSON form.
-        OptionTypeError: The output is none of these.
+        OptionTypeError: The output has another type.
 
     Cost: validation of the text.
     """
@@ -70,7 +70,7 @@ def value(type_: Any, output: Any) -> Any:
 
 
 def _grammar(type_: Any) -> schemagen.Grammar:
-    """Return the grammar of a type over bytes, which knows its schema and how a text of it is read."""
+    """Return the grammar of a type over bytes, which knows its schema and how to read its texts."""
     if isinstance(type_, schemagen.Grammar):
         return type_
     return schemagen.compile(type_, schemagen.Vocabulary.byte_vocabulary())
@@ -80,7 +80,7 @@ def _parts(output: Any) -> tuple[str, Any, Any]:
     """Return the text of an answer, its completion and its request.
 
     Raises:
-        OptionTypeError: It is no answer.
+        OptionTypeError: It is not an answer.
     """
     if isinstance(output, str):
         return output, None, None
@@ -91,6 +91,6 @@ def _parts(output: Any) -> tuple[str, Any, Any]:
         raise OptionTypeError(
             f"value() got a {type(output).__name__}",
             why="the text of an answer is read from .outputs[0].text or .text",
-            fix="give what LLM.generate returned for one prompt, or the text",
+            fix="give the result of LLM.generate for one prompt, or the text",
         )
     return text, completion, output

@@ -11,7 +11,7 @@ import schemagen
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Sets of stop tokens that are remembered. Requests of one model mostly have the same.
+#: Maximum number of cached sets of stop tokens. Requests of one model mostly have the same.
 MOST = 4
 
 
@@ -27,7 +27,8 @@ class Vocabularies:
     Raises:
         VocabularyError: The bytes of the tokens cannot be known.
 
-    Cost: that of `schemagen.Vocabulary.from_tokenizer`, once; for another set of stop tokens that of the tables of the core.
+    Cost: that of `schemagen.Vocabulary.from_tokenizer`, once; for another set of stop tokens that of the tables of the
+        core.
     """
 
     def __init__(self, tokenizer: Any, vocab_size: int) -> None:
@@ -39,10 +40,9 @@ class Vocabularies:
         """Return the vocabulary in which these tokens end a text, too.
 
         Args:
-            stop_token_ids: Of the request; ids that the model has no logit for are left out.
+            stop_token_ids: The stop tokens of the request; ids beyond the logits of the model are left out.
 
-        A stop token that is text, as a request may name it, is none in this vocabulary: nothing but the end of a text is
-        written with it.
+        A stop token that is text, as a request may name it, is not text in this vocabulary: it only ends a text.
         """
         own = self.plain.eos_token_ids
         more = frozenset(i for i in stop_token_ids or () if 0 <= i < self.plain.size and i not in own)

@@ -40,7 +40,7 @@ def test_a_row_is_the_mask_of_the_matcher():
 
 
 def test_tokens_behind_the_end_are_not_looked_at():
-    """vLLM hands over whole blocks: what stands behind EOS is accepted and changes nothing, and the row is EOS alone."""
+    """vLLM hands over whole blocks: tokens after EOS are accepted and change nothing, and the row is EOS alone."""
     grammar = cursor(schemagen.Regex("a"))
     assert grammar.accept_tokens("request", [ord("a"), EOS, ord("z"), 7])
     assert grammar.is_terminated()
@@ -73,7 +73,7 @@ def test_a_draft_is_cut_where_it_leaves_the_grammar(draft, taken):
 
 
 def test_a_draft_ends_with_the_text():
-    """EOS is a part of the draft, what stands behind it is not; padding is none."""
+    """EOS is a part of the draft, the tokens after it are not; nor is padding."""
     grammar = cursor(schemagen.Regex("ab"))
     assert grammar.validate_tokens([ord("a"), ord("b"), EOS, EOS]) == [ord("a"), ord("b"), EOS]
     assert grammar.validate_tokens([ord("a"), -1, ord("b")]) == [ord("a")]
@@ -155,7 +155,7 @@ def engine(speculative=None, length=1000):
     [(20, 10, 0, 1000, 20), (20, 10, 5, 1000, 15), (500, 90, 0, 100, 10), (500, 90, 4, 100, 6), (5, 10, 9, 1000, 0)],
 )
 def test_what_is_left_is_counted_from_the_request(max_tokens, prompt, written, length, left):
-    """max_tokens and the length of the context bound a text, less what was written, thoughts included; never below 0."""
+    """max_tokens and the length of the context bound a text, less the written tokens, thoughts included; never below 0."""
     request = Request(max_tokens, prompt)
     budget = budget_of(request, engine(length=length))
     request.written = written
@@ -172,7 +172,7 @@ def test_no_budget_under_speculation_or_without_a_bound(request_, config):
 
 @pytest.mark.parametrize("thoughts", [0, 7])
 def test_a_text_ends_within_its_budget(thoughts):
-    """With exactly the tokens that the shortest text takes, behind thoughts of any length, every walk ends whole."""
+    """With exactly the tokens of the shortest text, after thoughts of any length, every walk ends whole."""
     grammar = schemagen.compile({"type": "array", "items": {"type": "string"}, "minItems": 2}, VOCABULARY)
     least = grammar.min_new_tokens
     request = Request(least + thoughts)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.engine
 
 
 def manager_of(tokenizer, *, drafts=0, reasoner=None):
-    """Return vLLM's manager on what it reads of a configuration."""
+    """Return vLLM's manager on the fields that it reads of a configuration."""
     pytest.importorskip("vllm")
     os.environ["SCHEMAGEN_VLLM_SLOT"] = "outlines"
     from schemagen_vllm.slot import register
@@ -109,7 +109,7 @@ def test_every_kind_ends_within_its_budget(bundled, asked):
 
 
 def test_rows_of_drafts_are_those_of_the_text(bundled):
-    """Each row with drafts is the row behind them, and the step leaves the grammar where it was."""
+    """Each row with drafts is the row after them, and the step leaves the grammar where it was."""
     manager = manager_of(bundled, drafts=3)
     schema = json.dumps({"type": "array", "items": {"type": "integer"}})
     drafts = bundled.encode("[12", add_special_tokens=False)[:3]
@@ -123,7 +123,7 @@ def test_rows_of_drafts_are_those_of_the_text(bundled):
 
 
 def test_thoughts_are_free_and_count(bundled):
-    """With a parser of reasoning the grammar begins behind the thoughts, with the tokens that they left."""
+    """With a parser of reasoning the grammar begins after the thoughts, with the remaining tokens."""
     from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
 
     end = bundled.encode("!", add_special_tokens=False)[-1]

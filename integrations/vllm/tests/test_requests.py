@@ -1,4 +1,4 @@
-"""What a request asks for: each kind of vLLM's, the dialects of grammars, and errors that name what is wrong."""
+"""The constraints of requests: each kind of vLLM's, the dialects of grammars, and errors that name the fault."""
 
 import json
 
@@ -63,7 +63,7 @@ def test_a_request_means_what_it_says(kind, text, good, bad):
 @pytest.mark.parametrize(
     ("kind", "text", "words"),
     [
-        ("JSON", "{", "the schema is no JSON"),
+        ("JSON", "{", "the schema is not JSON"),
         ("JSON", '{"type": "word"}', "word"),
         ("JSON", '{"$ref": "https://example.org/x"}', "leads nowhere"),
         ("JSON", '{"type": "string", "minLength": 3, "maxLength": 2}', ""),

@@ -62,7 +62,7 @@ def test_other_specs_give_their_values():
     ],
 )
 def test_a_bad_answer_is_a_failure(text, reason, error):
-    """Nothing is raised for a row; the failure has the text, the prompt and what is wrong."""
+    """Nothing is raised for a row; the failure has the text, the prompt and the fault."""
     found = schemagen_vllm.value(Order, answer(text, reason))
     assert isinstance(found, schemagen.Failure)
     assert type(found.error) is error

@@ -3,8 +3,8 @@
     pip download --no-deps -d wheels vllm==0.33.0
     python tools/read_contract.py wheels/vllm-*.whl
 
-The sources are read as text out of the wheels, and nothing of them is imported or run. What is written are names: of methods
-with their parameters, of fields and members, and of what a function imports when it is called.
+The sources are read as text out of the wheels, and nothing of them is imported or run. It writes names: of
+methods with their parameters, of fields and members, and of what a function imports when it is called.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TOUCHED: dict[str, dict[str, tuple[str, ...]]] = {
     "vllm.exceptions": {"VLLMValidationError": ()},
 }
 
-#: Function -> what it must import when it is called, so that a replaced attribute is seen.
+#: Function -> the names that it must import when it is called, so that a replaced attribute is seen.
 IMPORTED_AT_CALL = {
     "vllm.v1.structured_output:StructuredOutputManager.grammar_init": "OutlinesBackend",
     "vllm.sampling_params:SamplingParams._validate_structured_outputs": "validate_structured_output_request_outlines",
@@ -91,7 +91,7 @@ def fields_of(node: ast.ClassDef) -> list[str]:
 
 
 def described(tree: ast.Module, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Return what is said about a class, or with an empty name about functions of the module."""
+    """Return the contract of a class, or with an empty name of functions of the module."""
     if not name:
         functions = functions_of(tree.body)
         return {each: parameters(functions[each]) for each in wanted}

@@ -1,12 +1,13 @@
 """`ModelDrafter`: a small model proposes, under the same constraint.
 
-Idea: the small model decodes ahead under the masks of the grammar, so that it never proposes what is forbidden, and the large
-model uses these masks again (Koo et al. 2024, section 5.3, "sharing the penalties with the target model"). Where tokens are
-sampled, so are the drafts, and the distribution that they were drawn from goes with them: the large model accepts a token with
-the probability min(1, p / q), else draws from what p has in excess of q, so that the result is distributed as p (Leviathan et
-al. 2023, arXiv:2211.17192).
+Idea: the small model decodes ahead under the masks of the grammar, so that it never proposes a forbidden token, and the
+large model reuses these masks (Koo et al. 2024, section 5.3, "sharing the penalties with the target model"). In
+sampling the drafts are sampled too, and carry the distribution q that they were drawn from: the large model accepts a
+token with the probability min(1, p / q), else draws from the part of p that exceeds q, so that the result is
+distributed as p (Leviathan et al. 2023, arXiv:2211.17192).
 
-Invariants: the cache holds a prefix of the prompt and the text; it is cropped to what it shares with them before it grows.
+Invariants: the cache holds a prefix of prompt and text; before it grows, it is cropped to the prefix that it shares
+with them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.speculation.drafts import Draft
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask
+from schemagen.masks.bitmask import allocate_token_bitmask
 from schemagen.masks.logits import mask_rows
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,15 +29,15 @@ if TYPE_CHECKING:
 
 
 class ModelDrafter:
-    """Proposes what a small model would write.
+    """Proposes the tokens of a small model.
 
     Args:
         model: A decoder of transformers with the same tokens as the large one.
-        budget: How many tokens may still come behind a text, for the mask; None: any number.
-        sampler: Draws the drafts; None: the likeliest token.
+        budget: Maps a text to the number of tokens that may follow it, for the mask; to None if unlimited.
+        sampler: Draws the drafts; None for the likeliest token.
     """
 
-    #: What all its guesses rest on: known before it is asked, it is asked only where nothing that costs less is as good.
+    #: The evidence of all its guesses. It is fixed, so that the model is called only if no cheaper guess is as good.
     evidence = "model"
 
     def __init__(
@@ -63,7 +65,7 @@ class ModelDrafter:
         """Learn nothing."""
 
     def _scores(self, tokens: list[int]) -> torch.Tensor:
-        """Return the scores float [1, V] behind some tokens, on the CPU."""
+        """Return the scores float [1, V] after some tokens, on the CPU."""
         shared = 0
         for known, token in zip(self._read, tokens[:-1], strict=False):
             if known != token:

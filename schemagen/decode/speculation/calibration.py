@@ -1,8 +1,8 @@
-"""How often guesses are right, and how long passes of the model take: what a draft is worth.
+"""How often guesses are right and how long passes of the model take: the value of a draft.
 
-A draft of n tokens is read in a pass over n + 1 tokens, which takes longer than one over a single token: hardly so on a GPU,
-twice as long for sixteen tokens on a CPU. Whether a token more is worth it depends on the chance that it and all before it are
-chosen. Both are measured while texts are written, so that nothing need be set by hand.
+A draft of n tokens is read in a pass over n + 1 tokens, which takes longer than one over a single token: hardly so on a
+GPU, twice as long for sixteen tokens on a CPU. Another token pays depending on the chance that it and all tokens before
+it are chosen. Both are measured during decoding, so that users need not tune anything.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from schemagen.threads.forking import brief_lock
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-#: Widths of passes that are measured apart: up to so many tokens.
+#: Widths of passes that are measured separately: up to this many tokens.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)
-#: What a token of a pass costs, as a share of a pass over one, until it is measured.
+#: The cost of a token of a pass, as a share of a pass over one, until it is measured.
 _ASSUMED = 0.03
-#: How much of a new measurement is taken over, and how much of an old one is kept.
+#: The weight of a new measurement, and of the old ones.
 _NEW, _KEPT = 0.25, 0.98
-#: What the first guesses are counted as, and how many of these there were.
+#: The assumed rate of the first guesses, and how many guesses this assumption counts for.
 _PRIOR, _WEIGHT = 0.6, 1.5
 
 
 class HitRates:
-    """How often guesses of each evidence were chosen, the last ones counting most."""
+    """How often guesses of each evidence were chosen; recent guesses weigh most."""
 
     def __init__(self) -> None:
         self._lock = brief_lock()
         self._rates: dict[Hashable, tuple[float, float]] = {}  # evidence -> chosen, proposed
 
     def of(self, evidence: Hashable, *, prior: float = _PRIOR) -> float:
-        """Return the chance that a guess is chosen, between 0 and 1; the prior is what it is taken for at first."""
+        """Return the chance that a guess is chosen, between 0 and 1; the prior is the assumption before any guess."""
         chosen, proposed = self._rates.get(evidence, (0.0, 0.0))
         return (chosen + prior * _WEIGHT) / (proposed + _WEIGHT)
 
     def learn(self, evidence: Hashable, *, chosen: bool) -> None:
-        """Note whether a guess was chosen, all before it having been."""
+        """Record whether a guess was chosen after all guesses before it had been."""
         with self._lock:
             hits, proposed = self._rates.get(evidence, (0.0, 0.0))
             self._rates[evidence] = (hits * _KEPT + chosen, proposed * _KEPT + 1)
@@ -51,7 +51,7 @@ class PassTimes:
         self._seconds: dict[int, float] = {}  # width -> seconds
 
     def learn(self, tokens: int, seconds: float) -> None:
-        """Note how long a pass took. The first passes of a process are slow; what is slow twice is believed."""
+        """Record the time of a pass. The first passes of a process are slow, so a slow time needs confirmation."""
         if tokens > WIDTHS[-1]:
             return
         width = _width(tokens)
@@ -63,7 +63,7 @@ class PassTimes:
                 self._seconds[width] = known + _NEW * (min(seconds, 2 * known) - known)
 
     def of(self, tokens: int) -> float:
-        """Return how long a pass over so many tokens takes, in units that are the same for all numbers of tokens."""
+        """Return the time of a pass over this many tokens, in units that are the same for all numbers of tokens."""
         known = sorted(self._seconds.items())
         if not known:
             return 1 + _ASSUMED * (tokens - 1)
@@ -84,10 +84,10 @@ def _width(tokens: int) -> int:
 
 
 def best_count(reach: Sequence[float], times: PassTimes, pending: int = 1) -> int:
-    """Return how many tokens are read, so that most tokens are chosen in a second.
+    """Return the number of draft tokens that maximises the chosen tokens per second.
 
     Args:
-        reach: The chance that each token is chosen, with all before it, the likeliest first.
+        reach: The chance that each token is chosen, with all tokens before it, in descending order.
         times: How long passes take.
         pending: Tokens that are read before these in any case.
     """

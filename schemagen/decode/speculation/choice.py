@@ -1,10 +1,10 @@
 """`Choices`: the token that a model chooses at a position, under the mask of that position.
 
-The mask is worked out before, and the model chooses among what it leaves; or, opportunistically, the model chooses first and
-the mask is worked out only where the grammar refuses (DOMINO, Beurer-Kellner et al. 2024, algorithm 1). Both give the same
-token greedily: if the likeliest of all tokens is allowed it is the likeliest of those that are allowed. And the same
-distribution sampled: a token drawn from p is kept if it is allowed, else drawn again from p restricted to what is allowed; a
-token y comes up with p(y) + (1 - Z) p(y) / Z = p(y) / Z, where Z is the probability of all that is allowed.
+The mask is computed first, and the model chooses among the allowed tokens; or, opportunistically, the model chooses
+first and the mask is computed only if the grammar refuses (DOMINO, Beurer-Kellner et al. 2024, algorithm 1). Greedily
+both give the same token: the likeliest of all tokens, if allowed, is the likeliest allowed token. Sampling gives the
+same distribution: a token drawn from p is kept if it is allowed, else drawn again from p restricted to the allowed
+tokens; a token y comes up with p(y) + (1 - Z) p(y) / Z = p(y) / Z, where Z is the probability of all allowed tokens.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.finish_reason import allows, left_out
-from schemagen.masks.bitmask import BITS, allocate_token_bitmask
+from schemagen.masks.bitmask import allocate_token_bitmask
 from schemagen.masks.logits import has_overflow, mask_and_check, removed_mass
+from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     import torch
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tally:
-    """What the masks did to the choices.
+    """The effect of the masks on the choices.
 
     Attributes:
-        removed: Probability that they took away, added up over `measured` tokens.
-        measured: See there.
+        removed: Probability that they removed, summed over `measured` tokens.
+        measured: The number of tokens in `removed`.
         interventions: Tokens where the likeliest of all was forbidden.
-        left_out: Tokens where the budget left out the likeliest of those that the grammar allows.
+        left_out: Tokens where the budget left out the likeliest one that the grammar allows.
     """
 
     removed: float = 0.0
@@ -43,7 +44,7 @@ class Tally:
 
     @property
     def masked_mass(self) -> float | None:
-        """The mean probability that was taken away; None if it was not measured."""
+        """The mean probability that was removed; None if not measured."""
         return self.removed / self.measured if self.measured else None
 
 
@@ -52,11 +53,11 @@ class Choices:
 
     Args:
         context: The text so far.
-        sampler: Draws tokens at random; None: the likeliest one.
-        opportunistic: Whether the model chooses before the mask is worked out.
+        sampler: Draws tokens at random; None for the likeliest one.
+        opportunistic: Whether the model chooses before the mask is computed.
 
     Attributes:
-        tally: What the masks did.
+        tally: The effect of the masks.
     """
 
     def __init__(self, context: Context, sampler: RowSampler | None = None, *, opportunistic: bool = False) -> None:
@@ -69,10 +70,11 @@ class Choices:
         """Return the token at a position.
 
         Args:
-            matcher: Where the text stands; it is not moved.
+            matcher: The matcher of the text so far; it is not advanced.
             scores: float [1, V], on the CPU.
-            rest: How many tokens may still come, this one included; None: any number.
-            draft: Which this position begins; its mask is used again, and a token that it drew is accepted as often as it must.
+            rest: How many tokens may still come, this one included; None if unlimited.
+            draft: The draft that begins at this position. Its mask is reused, and a token drawn for it is accepted with
+                the right probability.
 
         Raises:
             LogitsError: No token can be chosen.
@@ -88,7 +90,7 @@ class Choices:
         return token
 
     def _unmasked(self, matcher: Any, scores: torch.Tensor, rest: int | None, likeliest: int) -> int | None:
-        """Return the token that is chosen without a mask; None if it is forbidden, or the scores are broken."""
+        """Return the token chosen without a mask; None if it is forbidden, or the scores are broken."""
         if has_overflow(scores, self._context.vocabulary.eos_token_ids)[0]:
             return None
         token = likeliest
@@ -103,7 +105,7 @@ class Choices:
 
     @staticmethod
     def _fits(matcher: Any, token: int, rest: int | None) -> bool:
-        """Whether a token is allowed, and the text can be completed within the budget after it."""
+        """Whether a token is allowed and the text can be completed within the budget after it."""
         if not matcher.accept_token(token):
             return False
         needed = None if rest is None or matcher.is_terminated() else matcher.tokens_to_finish()
@@ -111,7 +113,7 @@ class Choices:
         return needed is None or rest is None or needed < rest
 
     def _masked(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> torch.Tensor:
-        """Return the scores under the mask, float [1, V], and measure what it takes away."""
+        """Return the scores under the mask, float [1, V], and measure the probability that it removes."""
         if draft is not None and draft.mask is not None:
             self._words.copy_(draft.mask)
         else:
@@ -138,13 +140,13 @@ class Choices:
 
 
 def verified(wanted: torch.Tensor, proposed: torch.Tensor, token: int, sampler: RowSampler) -> int:
-    """Return a token that is distributed as `wanted`, and as often as can be is the one that was drawn from `proposed`.
+    """Return a token distributed as `wanted`; as often as possible it is the one drawn from `proposed`.
 
     Args:
         wanted: float64 [V], adding up to 1.
         proposed: float64 [V], adding up to 1.
         token: Drawn from `proposed`.
-        sampler: Where random numbers come from.
+        sampler: The source of random numbers.
     """
     if sampler.uniform() * float(proposed[token]) < float(wanted[token]):
         return token

@@ -1,4 +1,4 @@
-"""`Context`: the prompt and what was generated so far, as tokens and as bytes, for those that propose tokens."""
+"""`Context`: the prompt and the generated text, as tokens and as bytes, for drafters."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """What a text has come to. Drafters read it; the loop alone changes it.
+    """The text so far. Drafters read it; only the loop changes it.
 
-    While a draft is put together its tokens stand behind the chosen ones, so that a drafter sees them as if they had been
-    chosen.
+    While a draft is built its tokens follow the chosen ones, so that a drafter sees them as if they had been chosen.
 
     Args:
-        vocabulary: What the tokens are.
+        vocabulary: The vocabulary of the tokens.
         prompt: The tokens of the prompt.
 
     Attributes:
         vocabulary: As given.
         prompt: As given.
         source: The bytes of the prompt; special tokens have none.
-        tokens: The tokens behind the prompt.
+        tokens: The tokens after the prompt.
         text: Their bytes.
     """
 
@@ -48,7 +47,7 @@ class Context:
 
     @cached_property
     def folded_source(self) -> bytes:
-        """The source in small letters, byte for byte."""
+        """The source with ASCII letters in lower case, byte for byte."""
         return self.source.lower()
 
     def append(self, token: int) -> None:
@@ -57,7 +56,7 @@ class Context:
         self.text += self._bytes_of(token)
 
     def cut(self, length: int) -> None:
-        """Take the tokens behind the first `length` off again."""
+        """Remove the tokens after the first `length`."""
         for token in self.tokens[length:]:
             if size := len(self._bytes_of(token)):
                 del self.text[-size:]

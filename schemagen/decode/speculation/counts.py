@@ -1,13 +1,13 @@
 """`Counts`: which token came at a place of a grammar before, by counting.
 
-Idea: a text of a grammar repeats itself, within one answer and from answer to answer. How often each token was chosen is
-counted by what led to it, and the commonest one is proposed (DOMINO, Beurer-Kellner et al. 2024, section 3.6, where the state
-of scanner and parser is all that led to it). Here there are five views of that, from the finest to the coarsest: the place in
-the grammar and the last two tokens, the place and the last token, the place, the last two tokens, the last token. The last two
-know nothing of the grammar, so that a new grammar profits from what was written in others: that a colon is followed by
-a space and a quote.
+Idea: a text of a grammar repeats itself, within one answer and across answers. Count how often each token was chosen in
+each situation, and propose the commonest one (DOMINO, Beurer-Kellner et al. 2024, section 3.6, where the situation is
+the state of scanner and parser). Here there are five views of the situation, from the finest to the coarsest: the place
+in the grammar and the last two tokens, the place and the last token, the place, the last two tokens, the last token.
+The last two views do not depend on the grammar, so that a new grammar profits from the texts of others: a space and a
+quote after a colon, say.
 
-Invariants: at most `MOST` keys are kept, those that were learnt last; a key remembers at most `CHOICES` tokens.
+Invariants: at most `MOST` keys are kept, the ones updated last; a key remembers at most `CHOICES` tokens.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 #: Keys of one memory, and tokens of one key.
 MOST, CHOICES = 50_000, 4
-#: From so many times on it makes no difference how often a token came.
+#: Counts above this are treated alike.
 _MANY = 3
 Key = tuple[Any, ...]
 
 
 class Counts:
-    """How often tokens were chosen; two threads may use it at once.
+    """How often tokens were chosen; safe for concurrent use.
 
     Args:
-        size: Keys that are kept.
+        size: Maximum number of keys.
     """
 
     def __init__(self, size: int = MOST) -> None:
@@ -67,8 +67,8 @@ class CountedTokens:
     """Proposes the token that came here before.
 
     Args:
-        of_grammar: What is remembered of the grammar.
-        of_model: What is remembered of all grammars.
+        of_grammar: The counts of the grammar.
+        of_model: The counts of all grammars.
     """
 
     def __init__(self, of_grammar: Counts, of_model: Counts) -> None:
@@ -89,7 +89,7 @@ class CountedTokens:
             counts.learn(key, token)
 
     def _views(self, context: Context, matcher: Any) -> Iterator[tuple[Counts, Key]]:
-        """Yield the memories and what to look for in them, the finest first."""
+        """Yield the counts and the keys to look up in them, the finest first."""
         place, (before, last) = matcher.place(), (-1, -1, *context.tokens)[-2:]
         if place:
             yield self._of_grammar, (place, before, last)
@@ -100,5 +100,5 @@ class CountedTokens:
 
 
 def _share(times: int, others: int) -> int:
-    """How much of all choices were this one: 2 for all of them, 1 for most."""
+    """The share of this choice among all choices: 2 for all of them, 1 for most."""
     return 2 if not others else int(times > others)

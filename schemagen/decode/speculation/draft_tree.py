@@ -24,13 +24,13 @@ class Guess:
 class DraftTree:
     """Tokens that the model is asked about in one pass: a tree, most often without branches.
 
-    A node comes after its parent; the nodes behind one parent are guesses at the same token.
+    A node comes after its parent; the children of one parent are guesses at the same token.
 
     Attributes:
-        tokens: What is expected, one for each node.
-        parents: The node before, -1: the text itself.
-        drafts: Of which draft each node is.
-        evidence: What each guess rests on.
+        tokens: The expected token of each node.
+        parents: The parent of each node; -1 for the text itself.
+        drafts: The draft of each node.
+        evidence: The evidence for each guess.
         reach: The chance that each node and all before it are chosen.
     """
 
@@ -50,11 +50,11 @@ class DraftTree:
         return len(self.tokens) - 1
 
     def children(self, node: int) -> list[int]:
-        """Return the guesses at the token behind a node, the likeliest first."""
+        """Return the guesses at the token after a node, the likeliest first."""
         return [child for child, parent in enumerate(self.parents) if parent == node]
 
     def path(self, node: int) -> list[int]:
-        """Return a node and those before it, the first one first."""
+        """Return a node and its ancestors, the root first."""
         nodes: list[int] = []
         while node >= 0:
             nodes.append(node)
@@ -63,11 +63,11 @@ class DraftTree:
 
     @property
     def is_chain(self) -> bool:
-        """Whether there are no branches."""
+        """Whether the tree has no branches."""
         return self.parents == list(range(-1, len(self.parents) - 1))
 
     def kept(self, nodes: Sequence[int]) -> DraftTree:
-        """Return the tree of some nodes, ascending; none is kept without its parent."""
+        """Return the tree of some nodes, in ascending order; each node comes with its parent."""
         places = {-1: -1, **{node: place for place, node in enumerate(nodes)}}
         found = DraftTree()
         for node in nodes:

@@ -1,4 +1,4 @@
-"""What proposes tokens before the model is asked: the interface `Drafter`, and the `Draft` that it returns."""
+"""The interface `Drafter` for proposing tokens before the model is asked, and the `Draft` that it returns."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Draft:
     """Tokens that a drafter expects next.
 
     Attributes:
-        tokens: In order. Those that the grammar forbids are dropped, with all behind them.
-        evidence: What the guess rests on. How often guesses of the same evidence were right decides whether the next one is
-            tried, so that it should tell good guesses from bad ones, and have few values.
-        mask: int32 [1, W], the tokens that the grammar allows at the first one, where the drafter has worked it out; the loop
-            uses it again.
-        probabilities: float64 [V], from which the first token was drawn at random; None: it was not drawn.
+        tokens: In order. A token that the grammar forbids is dropped, with all tokens after it.
+        evidence: A key for the kind of guess. How often guesses with the same key were right decides whether the next
+            one is tried, so the key should separate good guesses from bad ones, and have few values.
+        mask: int32 [1, W], the tokens that the grammar allows at the first one, if the drafter computed it; the loop
+            reuses it.
+        probabilities: float64 [V], from which the first token was drawn at random; None if it was not drawn.
     """
 
     tokens: Sequence[int]
@@ -33,15 +33,15 @@ class Draft:
 
 
 class Drafter(Protocol):
-    """Proposes what may come next. Whatever it proposes, the text is the one that the model would have written without it."""
+    """Proposes tokens that may come next. Proposals never change the text; they only make it faster."""
 
     def propose(self, context: Context, matcher: Any, n: int) -> Draft | None:
-        """Return tokens that may come next; None where nothing is known.
+        """Return tokens that may come next; None if the drafter has no guess.
 
         Args:
             context: The prompt and the text so far.
-            matcher: Where the text stands in its grammar, for reading alone: ``place()``, ``forced_run()``, ``fork()``.
-            n: How many tokens are of use.
+            matcher: The matcher of the text so far, read-only: ``place()``, ``forced_run()``, ``fork()``.
+            n: The most tokens that are useful.
         """
         ...
 
@@ -49,8 +49,8 @@ class Drafter(Protocol):
         """Learn which token the model chose.
 
         Args:
-            context: Before the token.
-            matcher: Before the token, for reading alone.
-            token: What was chosen.
+            context: The text before the token.
+            matcher: The matcher before the token, read-only.
+            token: The chosen token.
         """
         ...

@@ -1,4 +1,4 @@
-"""Whether the loop that reads ahead writes what ``generate`` of transformers would."""
+"""Whether the loop that reads ahead writes the same text as ``generate`` of transformers."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ if TYPE_CHECKING:
 
     import torch
 
-    from schemagen.engine.protocol import Constraint
 
-#: What a generation_config may say without changing more than how tokens are sampled.
+#: Settings of a generation_config that change nothing but how tokens are sampled.
 _HARMLESS = frozenset({
     "bos_token_id", "eos_token_id", "pad_token_id", "max_length", "max_new_tokens", "do_sample", "temperature", "top_k",
     "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "transformers_version", "_from_model_config",
     "use_cache", "trust_remote_code",
 })  # fmt: skip
-#: Entries of a configuration that say that some layers see a window of the text only, beside ``layer_types``.
+#: Entries of a configuration that limit some layers to a window of the text, beside ``layer_types``.
 _WINDOWS = ("sliding_window", "attention_types", "attention_window", "attention_chunk_size", "window_size")
-#: Methods with which a class of models changes what ``generate`` does.
+#: Methods by which a class of models changes ``generate``.
 _OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwargs_for_generation", "_sample")
-#: Options of ``generate`` that this loop knows, too.
-_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer"}) | SAMPLING
+#: Options of ``generate`` that this loop also supports.
+_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer", "pad_token_id"}) | SAMPLING
 
 
-def can_read_ahead(
-    model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any], grammar: Constraint
-) -> bool:
-    """Whether `decode_ahead` writes what ``model.generate`` would with these inputs and (completed) options.
+def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any]) -> bool:
+    """Whether `decode_ahead` writes the same text as ``model.generate`` with these inputs and (completed) options.
 
-    That is so for greedy search and sampling without any other option or configuration that changes scores, for one prompt
-    without padding, for decoders that are called as transformers calls them by default, whose cache keeps every position and
-    so can be cropped, and for grammars of the compiled engine, alone or as parts of thoughts and tool calls.
+    This holds for greedy search and sampling without any other option or configuration that changes scores, for one
+    prompt without padding, and for decoders that are called as transformers calls them by default, whose cache keeps
+    every position and so can be cropped.
     """
-    if not grammar.reads_ahead or not is_plain_decoder(model) or not _is_one_text(inputs):
+    if not is_plain_decoder(model) or not _is_one_text(inputs):
         return False
+    return chooses_by_scores(model, options)
+
+
+def chooses_by_scores(model: Any, options: Mapping[str, Any]) -> bool:
+    """Whether (completed) options of ``generate`` say no more than how tokens are drawn from the last scores, and how many."""
     given = {name for name, value in options.items() if value is not None}
     known = isinstance(options.get("do_sample"), bool) and given <= _KNOWN
     return known and can_sample_rows(model, dict(options))
@@ -47,8 +49,8 @@ def can_read_ahead(
 def is_plain_decoder(model: Any) -> bool:
     """Whether a model can be called step by step as ``generate`` would call it, over a cache that keeps every position.
 
-    That is so for decoders that are called as transformers calls them by default, and whose configuration, that of
-    generation included, changes no scores.
+    This holds for decoders that are called as transformers calls them by default, and whose configuration, including
+    that of generation, changes no scores.
     """
     from transformers import GenerationMixin, PreTrainedModel
 
@@ -68,13 +70,13 @@ def is_plain_decoder(model: Any) -> bool:
 
 
 def _function(owner: Any, name: str) -> Any:
-    """The plain function behind a method; None if there is none."""
+    """The plain function of a method; None if it has none."""
     found = getattr(owner, name, None)
     return getattr(found, "__func__", found)
 
 
 def _is_one_text(inputs: Mapping[str, torch.Tensor]) -> bool:
-    """Whether a model that is given the ids alone is given everything."""
+    """Whether the ids alone are the complete input."""
     if "input_ids" not in inputs or not inputs.keys() <= {"input_ids", "attention_mask"}:
         return False
     mask = inputs.get("attention_mask")
@@ -82,7 +84,7 @@ def _is_one_text(inputs: Mapping[str, torch.Tensor]) -> bool:
 
 
 def _depends_on_length(config: Any) -> bool:
-    """Whether rotary frequencies are those of the longest position of a pass, which may be one of a draft."""
+    """Whether rotary frequencies depend on the longest position of a pass, which may belong to a draft."""
     found = [getattr(config, name, None) for name in ("rope_parameters", "rope_scaling")]
     stated = [rope for rope in found if isinstance(rope, dict)]
     stated += [each for rope in stated for each in rope.values() if isinstance(each, dict)]
@@ -90,9 +92,10 @@ def _depends_on_length(config: Any) -> bool:
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
-    """What the generation_config of a model says beside the defaults."""
+    """The non-default settings of a model's generation_config."""
     config = getattr(model, "generation_config", None)
     if config is None:
         return {}
-    # What is off is off, also where that is not the default: models without a configuration of their own say so of outputs.
+    # Flags that are off have no effect, even if that is not the default: models without their own configuration set
+    # them.
     return {name: value for name, value in config.to_diff_dict().items() if value is not None and value is not False}

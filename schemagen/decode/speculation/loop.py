@@ -1,15 +1,16 @@
-"""A decode loop that reads ahead where the grammar knows, or a drafter expects, what comes.
+"""A decode loop that reads ahead if the grammar forces, or a drafter expects, the next tokens.
 
-Idea: a forward pass over several tokens costs little more than one over a single token, because reading the weights is what
-takes the time. What is likely to come is proposed as a draft (`DraftPlanner`); the model reads it in one pass, and its own
-choice at each position, under the mask of that position, decides. As long as choice and draft agree a pass yields several
-tokens; where they part, the cache is cropped and the loop goes on from there. So the result is the one of a loop that goes
-token by token, whatever was proposed: the same text greedily and for the same random numbers, and the same distribution where
-the drafts were drawn at random (`Choices`). Sources: DOMINO, Beurer-Kellner et al. 2024, section 3.6, for drafts from what
-followed a grammar state before; Leviathan et al. 2023, arXiv:2211.17192, for verification in one pass.
+Idea: a forward pass over several tokens costs little more than one over a single token, because reading the weights
+dominates the time. `DraftPlanner` proposes a draft of likely tokens; the model reads it in one pass, and its own choice
+at each position, under the mask of that position, decides. As long as choice and draft agree a pass yields several
+tokens; where they differ, the cache is cropped and the loop continues from there. So the result does not depend on the
+proposals and is that of a loop that goes token by token: the same text greedily and for the same random numbers, and
+the same distribution if the drafts were drawn at random (`Choices`). Sources: DOMINO, Beurer-Kellner et al. 2024,
+section 3.6, for drafts from earlier tokens at a grammar state; Leviathan et al. 2023, arXiv:2211.17192, for
+verification in one pass.
 
-Invariants: the cache holds the prompt and every chosen token but the last; a draft never reaches beyond the budget; tokens
-of a draft are allowed by the grammar, so a mask can be filled at every position that the model is asked about.
+Invariants: the cache holds the prompt and every chosen token but the last; a draft never exceeds the budget; the
+grammar allows all tokens of a draft, so a mask can be filled at every position of a pass.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import torch
 from schemagen.decode.speculation.assistant import ModelDrafter
 from schemagen.decode.speculation.choice import Choices, Tally
 from schemagen.decode.speculation.context import Context
+from schemagen.decode.speculation.forced_text import forced_next
 from schemagen.decode.speculation.memories import planner_of
-from schemagen.decode.speculation.planner import DraftPlanner, ahead_of
 from schemagen.decode.speculation.tree_attention import can_branch, keep_path, tree_layout
 from schemagen.options.speculation import DEFAULT, Speculation
 
@@ -32,23 +33,21 @@ if TYPE_CHECKING:
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
+    from schemagen.decode.speculation.planner import DraftPlanner
     from schemagen.engine.protocol import Constraint
-
-#: Bytes of fixed text that are read in one pass.
-MOST_FORCED = 4096
 
 
 @dataclass(slots=True)
 class Run:
-    """What a loop did.
+    """The result of a loop, with counts.
 
     Attributes:
         token_ids: The chosen tokens, EOS included if it was chosen.
         passes: How often the model was called.
         drafted: Tokens that were proposed.
-        accepted: Those of them that were chosen.
-        forced: Tokens that nobody asked the model about.
-        tally: What the masks did.
+        accepted: Proposed tokens that were chosen.
+        forced: Tokens that were written without asking the model.
+        tally: The effect of the masks.
     """
 
     token_ids: list[int] = field(default_factory=list)
@@ -65,7 +64,7 @@ class Run:
 
 
 @torch.inference_mode()
-def decode_ahead(  # noqa: PLR0913 - what varies from call to call
+def decode_ahead(  # noqa: PLR0913 - they vary from call to call
     model: Any,
     input_ids: torch.Tensor,
     grammar: Constraint,
@@ -79,23 +78,24 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
 ) -> Run:
     """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search or sampling.
 
-    Fixed text of a template is no draft: the model reads it, and does not choose how to split it.
+    Fixed text of a template is not a draft: the model reads it, and does not choose how to split it.
 
     Args:
         model: A decoder of transformers whose cache can be cropped.
         input_ids: int64 [1, T] on the device of the model.
-        grammar: Whose matchers can tell what comes next.
-        max_new_tokens: At most as many tokens.
-        speculation: What proposes tokens.
-        sampler: Draws the tokens; None: greedy search.
-        budget: Whether the mask sees to it that the text is complete within `max_new_tokens`.
+        grammar: A grammar whose matchers can read ahead.
+        max_new_tokens: The maximum number of tokens.
+        speculation: The drafters to use.
+        sampler: Draws the tokens; None for greedy search.
+        budget: Whether the mask makes the text complete within `max_new_tokens`.
         streamer: Gets the prompt and then each token, as from ``generate``.
-        tally: Where what the masks do is counted; for those who may stop the loop by an exception of their streamer.
+        tally: Collects the effect of the masks; for callers whose streamer may stop the loop by an exception.
 
     Raises:
         LogitsError: The model gives logits from which no token can be chosen.
 
-    Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a copy
+    Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a
+        copy
     of the logits to the CPU.
     """
     loop = _Loop(model, input_ids, grammar, max_new_tokens, budget=budget, streamer=streamer)
@@ -110,7 +110,7 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
 
 
 class _Loop:
-    """One text on its way; arguments as for `decode_ahead`."""
+    """One text in progress; arguments as for `decode_ahead`."""
 
     choices: Choices
     planner: DraftPlanner
@@ -134,12 +134,12 @@ class _Loop:
         self._prompt_tokens, self._most = input_ids.shape[1], max_new_tokens
         self._budget, self._streamer = budget, streamer
         self._cache = DynamicCache(config=model.config)
-        self._pending = input_ids  # [1, n], what the model has not read yet
+        self._pending = input_ids  # [1, n], tokens that the model has not read yet
         if streamer is not None:
             streamer.put(input_ids.cpu())
 
     def prepare(self, speculation: Speculation, sampler: RowSampler | None) -> None:
-        """Decide who proposes and who chooses."""
+        """Set up the drafters and the choices."""
         self.choices = Choices(self.context, sampler, opportunistic=speculation.opportunistic)
         assistant = speculation.assistant_model
         slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
@@ -154,11 +154,11 @@ class _Loop:
         self._pending = self._with(self._pending, self._force())
 
     def _rest(self, context: Context) -> int | None:
-        """Return how many tokens may still come behind a text; None: any number."""
+        """Return how many tokens may still follow a text; None if unlimited."""
         return self._most - len(context.tokens) if self._budget else None
 
     def step(self) -> None:
-        """Read what is pending with a draft, and choose tokens up to where it is wrong, or text is fixed."""
+        """Read the pending tokens with a draft, and choose tokens until the draft is wrong or text is forced."""
         left, pending = self._most - len(self.run.token_ids), self._pending.shape[1]
         tree = self.planner.plan(self.context, self.matcher, left - 1, pending)
         started = time.perf_counter()
@@ -168,14 +168,15 @@ class _Loop:
         self.run.drafted += len(tree.tokens)
         path, forced = self._follow(tree, logits)
         keep_path(self._cache, len(tree.tokens), path)
-        # What was read beyond the last agreement is forgotten; the last choice and what is forced behind it have not been read.
+        # Crop the cache to the last accepted token. The last choice, and the forced tokens after it, are not in the
+        # cache yet.
         unread = self.run.token_ids[-1 - len(forced) :]
         if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - len(unread)):
             self._cache.crop(-surplus)
         self._pending = self._pending.new_tensor([unread])
 
     def _read(self, tree: DraftTree) -> torch.Tensor:
-        """Have the model read what is pending and a tree; return float [1 + nodes, V] on the CPU."""
+        """Have the model read the pending tokens and a tree; return float [1 + nodes, V] on the CPU."""
         before, cached = self._pending.shape[1], self._cache.get_seq_length()
         output = self.model(
             input_ids=self._with(self._pending, tree.tokens),
@@ -189,14 +190,14 @@ class _Loop:
 
     @staticmethod
     def _with(ids: torch.Tensor, tokens: list[int]) -> torch.Tensor:
-        """Return tokens [1, n] with others behind them."""
+        """Return tokens [1, n] followed by others."""
         return torch.cat([ids, ids.new_tensor([tokens])], dim=-1)
 
     def _follow(self, tree: DraftTree, logits: torch.Tensor) -> tuple[list[int], list[int]]:
         """Choose tokens as long as they are those of the tree, and one more.
 
         Returns:
-            The nodes that were chosen, and the tokens that are forced behind the last choice, already written.
+            The chosen nodes, and the forced tokens after the last choice, already written.
         """
         path: list[int] = []
         node = -1
@@ -215,7 +216,7 @@ class _Loop:
                 return path, forced
 
     def _choose(self, scores: torch.Tensor, draft: Draft | None) -> int:
-        """Choose the next token, and move on."""
+        """Choose the next token, and advance."""
         token = self.choices.choose(self.matcher, scores, self._rest(self.context), draft)
         self.planner.observe(self.context, self.matcher, token)
         self._accept(token)
@@ -228,25 +229,9 @@ class _Loop:
         self.context.append(token)
         self.run.token_ids.append(token)
 
-    def _forced_next(self) -> list[int]:
-        """Return the tokens of text without a choice that is next, all but the last one: that may be a part of another token.
-
-        None is forced that would leave too few tokens for the rest.
-        """
-        if not self.grammar.forces_text or self.matcher.is_terminated():
-            return []
-        tokens: list[int] = self.matcher.forced_run(MOST_FORCED)[:-1]
-        if not tokens:
-            return []
-        ahead = ahead_of(self.matcher)
-        if not all(map(ahead.accept_token, tokens)):
-            return []
-        needed = ahead.tokens_to_finish()
-        return [] if needed is None or needed > self._most - len(self.run.token_ids) - len(tokens) else tokens
-
     def _force(self) -> list[int]:
-        """Write the text without a choice that is next, and return its tokens."""
-        tokens = self._forced_next()
+        """Write the forced text that is next, and return its tokens."""
+        tokens = forced_next(self.grammar, self.matcher, self._most - len(self.run.token_ids))
         for token in tokens:
             self._accept(token)
         self.run.forced += len(tokens)

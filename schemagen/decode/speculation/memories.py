@@ -1,4 +1,4 @@
-"""What is remembered from answer to answer, of a grammar and of a model; it goes when they go."""
+"""Statistics that are kept from answer to answer, per grammar and per model, as long as these live."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 
-#: How models write JSON, pairs of tokens: a space behind colons and commas. What the grammar forbids is not proposed.
+#: How models write JSON, as pairs of tokens: a space after colons and commas. The grammar still filters proposals.
 _JSON_STYLE = ((b'":', b' "'), (b'",', b' "'), (b",", b' "'), (b'":', b" "))
-#: What ends a string that is copied from a text, and before which bytes of it.
+#: The token that ends a string copied from a text, and the kinds of bytes before which it does.
 _JSON_END, _WORD_ENDS = b'",', (",", ".", ";", "\n", ")", "")
 
 
 class ModelMemory:
-    """What all grammars of a model share. It begins with how JSON is usually written.
+    """The statistics shared by all grammars of a model, starting with the usual style of JSON.
 
     Args:
-        vocabulary: Of the model.
+        vocabulary: The vocabulary of the model.
 
     Attributes:
-        counts: Which tokens came behind which.
-        ends: What ended copies of a prompt.
+        counts: Which tokens followed which.
+        ends: Which tokens ended copies of a prompt.
         rates: How often guesses were right, for greedy texts and for sampled ones.
         times: How long passes take.
     """
@@ -43,9 +43,9 @@ class ModelMemory:
         self.counts, self.ends = Counts(), Counts()
         self.rates = {False: HitRates(), True: HitRates()}
         self.times = PassTimes()
-        for before, behind in _JSON_STYLE:
-            if before in self.ids and behind in self.ids:
-                self.counts.learn((self.ids[before],), self.ids[behind])
+        for before, after in _JSON_STYLE:
+            if before in self.ids and after in self.ids:
+                self.counts.learn((self.ids[before],), self.ids[after])
         for kind in _WORD_ENDS if _JSON_END in self.ids else ():
             self.ends.learn(("end", kind), self.ids[_JSON_END])
 
@@ -73,7 +73,7 @@ def memory_of_model(model: Any, vocabulary: Vocabulary) -> ModelMemory:
 
 
 def counts_of(grammar: Constraint) -> Counts:
-    """Return what is remembered of a grammar."""
+    """Return the counts of a grammar."""
     return _of_grammars.setdefault(grammar, Counts())
 
 
@@ -86,12 +86,12 @@ def planner_of(
     slow: tuple[Drafter, ...] = (),
     branches: bool = False,
 ) -> DraftPlanner:
-    """Return who plans ahead for one text.
+    """Return the planner for one text.
 
     Args:
-        model: Who decides.
-        grammar: What the text must be.
-        speculation: What is proposed.
+        model: The model that decides.
+        grammar: The grammar of the text.
+        speculation: The drafters to use.
         sampled: Whether tokens are drawn at random; guesses are right less often then.
         slow: Drafters that take a pass of a model.
         branches: Whether the model can read several continuations in one pass.

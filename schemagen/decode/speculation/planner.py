@@ -1,13 +1,13 @@
-"""The draft tree of a pass: the guesses of all drafters put together, as far as reading them pays.
+"""The draft tree of a pass: the combined guesses of all drafters, as far as reading them pays.
 
-Idea: each drafter says what it expects and what that rests on; how often guesses that rest on it were right is measured
-(`calibration.HitRates`). From the likeliest one the tree grows token by token, each allowed by the grammar; where the first
-guess is unsure the second one becomes a branch. A node is reached with the product of the chances on its path. The likeliest
-nodes are kept, as many as give the most expected tokens for the time that a pass of that width takes
+Idea: each drafter states its guess and the evidence for it; `calibration.HitRates` measures how often guesses with that
+evidence were right. From the likeliest guess the tree grows token by token, each allowed by the grammar; where the
+first guess is unsure the second one becomes a branch. The chance of a node is the product of the chances on its path.
+The likeliest nodes are kept, as many as give the most expected tokens for the time of a pass of that width
 (`calibration.best_count`): the choice of Sequoia (Chen et al. 2024, arXiv:2402.12374), with measured chances and times.
 
-Invariants: every node is allowed by the grammar behind its parent; no node is kept without its parent; the matcher and the
-context of the text are where they were before.
+Invariants: the grammar allows every node after its parent; a node is kept only with its parent; the matcher and the
+context of the text are left unchanged.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from schemagen.decode.speculation.context import Context
     from schemagen.decode.speculation.drafts import Drafter
 
-#: A draft ends where it is less likely than this that all of it is chosen.
+#: A draft ends where the chance that all of it is chosen falls below this.
 _LEAST = 0.02
-#: A second guess is followed where it is this likely to be reached and chosen, and in so many places at most.
+#: A second guess is followed if its chance to be reached and chosen is this high, and at most at this many places.
 _WORTH, _MOST_BRANCHES = 0.08, 4
-#: What the first second guesses are taken for.
+#: The assumed rate of the first second guesses.
 _SECOND = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """Where a tree goes on.
+    """A place where a tree continues.
 
     Attributes:
-        parent: The node before.
-        reach: The chance that it is chosen, with all before it.
-        ahead: A matcher behind it.
-        guess: What comes first; None: what the drafters propose.
+        parent: The parent node.
+        reach: The chance that it is chosen, with all nodes before it.
+        ahead: A matcher after it.
+        guess: The guess to begin with; None to ask the drafters.
     """
 
     parent: int
@@ -51,12 +51,12 @@ class _Branch:
 
 
 def _first_allowed(guesses: Sequence[Guess], ahead: Any, most: int) -> tuple[int, list[int]]:
-    """Return the likeliest guess that begins with a token of the grammar, and as many of its tokens as are allowed.
+    """Return the likeliest guess that begins with an allowed token, and as many of its tokens as are allowed.
 
     Args:
         guesses: The likeliest first.
-        ahead: Where the text stands; it is moved.
-        most: Tokens, at most.
+        ahead: A matcher of the text so far; it is advanced.
+        most: Maximum number of tokens.
     """
     for rank, guess in enumerate(guesses):
         allowed = list(takewhile(ahead.accept_token, guess.draft.tokens[:most]))
@@ -66,14 +66,14 @@ def _first_allowed(guesses: Sequence[Guess], ahead: Any, most: int) -> tuple[int
 
 
 class DraftPlanner:
-    """Makes draft trees, and learns from what became of them.
+    """Makes draft trees, and learns which of their guesses were right.
 
     Args:
-        drafters: Whom to ask, the quick ones first.
+        drafters: The drafters, the quick ones first.
         rates: How often guesses were right.
         times: How long passes take.
-        max_draft: Tokens of a draft, at most.
-        branches: Whether a second guess is followed as well where the first one is unsure.
+        max_draft: Maximum number of tokens in a draft.
+        branches: Whether to follow a second guess, too, where the first one is unsure.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class DraftPlanner:
         self._branches = branches
 
     def plan(self, context: Context, matcher: Any, most: int, pending: int) -> DraftTree:
-        """Return what is likely to come, all of it allowed by the grammar.
+        """Return the tree of likely tokens, all of them allowed by the grammar.
 
         Args:
             context: The text so far.
-            matcher: Where it stands; it is not moved.
-            most: Tokens behind one another, at most.
+            matcher: The matcher of the text so far; it is not advanced.
+            most: Maximum depth, in tokens.
             pending: Tokens that the model has to read in any case.
         """
         tree, start = DraftTree(), len(context.tokens)
@@ -117,7 +117,7 @@ class DraftPlanner:
     def _grow(
         self, tree: DraftTree, context: Context, branch: _Branch, most: int, others: list[_Branch] | None
     ) -> None:
-        """Add what is likely to come behind a node, and note where there is a second guess."""
+        """Add the likely tokens after a node, and note where there is a second guess."""
         parent, reach, ahead = branch.parent, branch.reach, branch.ahead
         end = len(context.tokens) + most
         guesses = [] if branch.guess is None else [branch.guess]
@@ -137,7 +137,7 @@ class DraftPlanner:
             guesses = []
 
     def _second(self, here: _Branch, first: Guess, guesses: list[Guess]) -> list[_Branch]:
-        """Return the branch of the next best guess at the next token, if it is another one and worth it."""
+        """Return the branch of the next best guess at the next token, if it differs and is worth it."""
         drawn = first.draft.probabilities is not None
         for guess in () if drawn else guesses:
             if guess.draft.tokens[0] != first.draft.tokens[0] and guess.draft.probabilities is None:
@@ -148,7 +148,7 @@ class DraftPlanner:
         return []
 
     def _guesses(self, context: Context, ahead: Any, most: int) -> list[Guess]:
-        """Return what the drafters propose, the likeliest first."""
+        """Return the guesses of the drafters, the likeliest first."""
         found: list[Guess] = []
         best = 0.0
         for drafter in self._drafters:
@@ -162,20 +162,20 @@ class DraftPlanner:
         return sorted(found, key=lambda guess: -guess.chance)
 
     def observe(self, context: Context, matcher: Any, token: int) -> None:
-        """Tell the drafters what was chosen, before the matcher and the context move on."""
+        """Tell the drafters the chosen token, before the matcher and the context advance."""
         for drafter in self._drafters:
             drafter.observe(context, matcher, token)
 
     def judge(self, tree: DraftTree, node: int, *, chosen: bool) -> None:
-        """Note whether the token of a node was chosen, all before it having been."""
+        """Record whether the token of a node was chosen after all tokens before it had been."""
         self._rates.learn(tree.evidence[node], chosen=chosen)
 
     def measure(self, tokens: int, seconds: float) -> None:
-        """Note how long a pass over so many tokens took."""
+        """Record the time of a pass over this many tokens."""
         self._times.learn(tokens, seconds)
 
 
 def ahead_of(matcher: Any) -> Any:
-    """Return a copy of a matcher to read ahead with; copying the way that led here would cost more with every token."""
+    """Return a copy of a matcher to read ahead with; it leaves out the history, which grows with every token."""
     copy = getattr(matcher, "ahead", matcher.fork)
     return copy()

@@ -1,14 +1,14 @@
-"""What is copied from the prompt, and what comes where a copy ends.
+"""Drafts that copy from the prompt, and drafts for the token that ends a copy.
 
-Idea: answers repeat the prompt: names, numbers and places of a text that is extracted from. The end of the text so far is
-looked for in the prompt, and what stands behind it there is proposed (prompt lookup decoding, Saxena 2023, there with runs of
-tokens). It is looked for by bytes, not tokens, and in small letters: a word in quotes is other tokens than one behind a space.
+Idea: answers repeat the prompt: names, numbers and places of a text that they extract from. Search the prompt for the
+end of the text so far, and propose the text after it (prompt lookup decoding, Saxena 2023, there with runs of tokens).
+The search is by bytes, not tokens, and ignores case: a word after a quote has other tokens than one after a space.
 
-A copy ends somewhere, and the grammar is what tells how: with a quote and a comma, with a brace. So the token that was chosen
-where a copy was left is counted by the place in the grammar and by the kind of byte at which it was left.
+The grammar decides how a copy ends: with a quote and a comma, with a brace. So the token at which the text left a copy
+is counted by the place in the grammar and by the kind of byte that followed in the prompt.
 
-Invariants: nothing is kept of a text but counts; a match is the longest one of at most `LONGEST` bytes, and begins at a word in
-the prompt if it begins at one in the text.
+Invariants: only counts are kept of a text; a match is the longest one of at most `LONGEST` bytes, and begins at a word
+in the prompt if it begins at one in the text.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from schemagen.decode.speculation.context import Context
     from schemagen.decode.speculation.counts import Counts
 
-#: Bytes that are looked for, at most; of a longer match no more is known.
+#: Maximum number of bytes to search for; longer matches are not told apart.
 LONGEST = 32
-#: Bytes from which on a match may begin inside of a word of the prompt.
+#: A match of at least this many bytes may begin inside a word of the prompt.
 _SURE = 4
-#: Places in the prompt that are looked at for a match that begins at a word.
+#: Maximum number of places in the prompt to check for a match that begins at a word.
 _MOST_PLACES = 16
-#: Bytes of a prompt that are searched, at most.
+#: Maximum number of bytes of a prompt to search.
 _MOST_SOURCE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where in the prompt the end of the text stands.
+    """Where the prompt contains the end of the text.
 
     Attributes:
-        position: Of the byte behind it.
-        length: How many bytes are the same.
-        following: What kind of byte follows in the prompt.
+        position: The position of the byte after the match.
+        length: The length of the match in bytes.
+        following: The kind of the byte that follows in the prompt.
     """
 
     position: int
@@ -56,7 +56,7 @@ class PromptMatches:
         self._known: tuple[Any, bytes, Match | None] | None = None
 
     def of(self, context: Context) -> Match | None:
-        """Return the longest match; None if there is none of use.
+        """Return the longest match; None if none is useful.
 
         Cost: some searches of the prompt, 10 us for 2,000 bytes.
         """
@@ -67,9 +67,9 @@ class PromptMatches:
 
 
 def _find(source: bytes, end: bytes) -> Match | None:
-    """Return the longest match of the end of a text; its first byte is only looked at."""
+    """Return the longest match of the end of a text; its first byte only tells whether a word begins."""
     low, high = 0, min(LONGEST, len(end))
-    while low < high:  # a suffix of what occurs occurs
+    while low < high:  # if a text occurs, so do its suffixes
         middle = (low + high + 1) // 2
         low, high = (middle, high) if end[len(end) - middle :] in source else (low, middle - 1)
     if not low:
@@ -102,7 +102,7 @@ class PromptLookup:
     """Proposes the token that continues a copy of the prompt.
 
     Args:
-        matches: Where copies are found.
+        matches: Finds the copies.
         ids: The bytes of a token -> its id.
     """
 
@@ -121,7 +121,7 @@ class PromptLookup:
         """Learn nothing."""
 
     def _continuation(self, context: Context, position: int) -> int | None:
-        """Return the token of the prompt at a byte, or the one of the rest of that which the byte is within."""
+        """Return the token of the prompt at a byte; within a token, the token of its remaining bytes."""
         index = context.starts.get(position)
         if index is not None:
             return context.prompt[index]
@@ -130,18 +130,18 @@ class PromptLookup:
 
 
 class CopyEnds:
-    """Proposes what ends a copy.
+    """Proposes the token that ends a copy.
 
     Args:
-        matches: Where copies are found.
-        counts: What ended copies before.
+        matches: Finds the copies.
+        counts: The tokens that ended copies before.
     """
 
     def __init__(self, matches: PromptMatches, counts: Counts) -> None:
         self._matches, self._counts = matches, counts
 
     def propose(self, context: Context, matcher: Any, n: int) -> Draft | None:  # noqa: ARG002 - the interface
-        """Return what ended copies here; see `Drafter`."""
+        """Return the token that ended copies here; see `Drafter`."""
         match = self._matches.of(context)
         if match is None:
             return None
@@ -152,7 +152,7 @@ class CopyEnds:
         return None
 
     def observe(self, context: Context, matcher: Any, token: int) -> None:
-        """Count what ends a copy; see `Drafter`."""
+        """Count the token that ends a copy; see `Drafter`."""
         match = self._matches.of(context)
         if match is None:
             return

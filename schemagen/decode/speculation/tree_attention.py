@@ -1,11 +1,11 @@
-"""Drafts with branches in one pass: what each token may look at, and what is kept of the cache.
+"""Drafts with branches in one pass: which tokens each token attends to, and which entries of the cache are kept.
 
-Idea: where two continuations are likely both are read in one pass. The tokens of all branches lie one behind the other; each
-looks at the text and at the tokens on its own way, and has the position that it would have there (tree attention; Miao et al.
-2023, arXiv:2305.09781). Afterwards the keys and values of the way that was chosen are moved together.
+Idea: if two continuations are likely, one pass reads both. The tokens of all branches are in one sequence; each attends
+to the text and to the tokens on its own path, and has the position that it would have there (tree attention; Miao et
+al. 2023, arXiv:2305.09781). Afterwards the keys and values of the chosen path are moved together.
 
-Invariants: the nodes of a tree come after their parents, so that the chosen way is ascending, and moving it to the front
-overwrites nothing that is still needed.
+Invariants: the nodes of a tree come after their parents, so that the chosen path is ascending, and moving it to the
+front overwrites nothing that is still needed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _WITH_MASKS = ("sdpa", "eager")
 
 
 def can_branch(model: Any, cache: Any) -> bool:
-    """Whether a model takes masks for pairs of tokens, and its cache is one that tokens can be taken out of."""
+    """Whether a model accepts masks for pairs of tokens, and tokens can be removed from its cache."""
     attention = getattr(model.config, "_attn_implementation", None)
     return attention in _WITH_MASKS and hasattr(cache, "layers")
 
 
 def tree_layout(tree: DraftTree, cached: int, pending: int, model: Any) -> dict[str, torch.Tensor]:
-    """Return which tokens each one looks at, and where it stands.
+    """Return the attention mask and the positions of a tree.
 
     Args:
         tree: The nodes.
         cached: Tokens in the cache.
-        pending: Tokens of the pass in front of the nodes.
-        model: Whose type and device they are for.
+        pending: Tokens of the pass before the nodes.
+        model: The model that will read them.
 
     Returns:
-        ``attention_mask``: 0 or the lowest number, [1, 1, pending + nodes, cached + pending + nodes], and ``position_ids``:
-        int64 [1, pending + nodes].
+        ``attention_mask``: 0 or the lowest number, [1, 1, pending + nodes, cached + pending + nodes], and
+        ``position_ids``: int64 [1, pending + nodes].
     """
     width = pending + len(tree.tokens)
     seen = torch.ones((width, cached + width), dtype=torch.bool).tril(diagonal=cached)
@@ -58,12 +58,12 @@ def tree_layout(tree: DraftTree, cached: int, pending: int, model: Any) -> dict[
 
 
 def keep_path(cache: Any, nodes: int, path: Sequence[int]) -> None:
-    """Move the keys and values of the chosen nodes to the front of those of all nodes; what is behind is left.
+    """Move the keys and values of the chosen nodes to the front of those of all nodes; the entries after them are left.
 
     Args:
-        cache: Which ends with the nodes of a tree.
-        nodes: How many there are.
-        path: Those that were chosen, ascending.
+        cache: A cache that ends with the nodes of a tree.
+        nodes: The number of nodes.
+        path: The chosen nodes, in ascending order.
     """
     if list(path) == list(range(len(path))):
         return

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.engine.counting.matcher import CountingMatcher
 from schemagen.engine.counting.nodes import Thread
-from schemagen.masks.bitmask import BITS, words_of
+from schemagen.masks.rows import BITS, words_of
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
@@ -51,16 +51,6 @@ class CountingEngine:
     def matcher(self) -> CountingMatcher:
         """Return a cursor at the start of a text."""
         return CountingMatcher(self)
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether the matchers of all stretches can tell what comes next."""
-        return self._reads_ahead
-
-    @cached_property
-    def _reads_ahead(self) -> bool:
-        made = [node.engine.matcher() for node in self.nodes if node.engine is not None]
-        return all(hasattr(matcher, "forced_run") for matcher in made)
 
     def start(self) -> tuple[Thread, ...]:
         """Return the threads at the start of a text."""

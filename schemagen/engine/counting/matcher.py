@@ -11,15 +11,14 @@ import numpy as np
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
 from schemagen.engine.forced_tokens import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
-from schemagen.masks.bitmask import ids_of
-from schemagen.masks.rows import row_of
+from schemagen.masks.rows import ids_of, row_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from schemagen.engine.counting.engine import CountingEngine
     from schemagen.engine.counting.nodes import Thread
-    from schemagen.masks.bitmask import Words
+    from schemagen.masks.rows import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +119,8 @@ class CountingMatcher:
         """
         if self.is_terminated() or len(self._state.threads) != 1:
             return []
-        inside: Any = self._state.threads[0].matcher
-        run: list[int] = [] if inside is None else inside.forced_run(most)
+        inside = self._state.threads[0].matcher
+        run = [] if inside is None else inside.forced_run(most)
         return run or only_token(self)
 
     def place(self) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from schemagen.engine.protocol import Engine, Matcher
-    from schemagen.masks.bitmask import Words
+    from schemagen.masks.rows import Words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +107,7 @@ class Thread:
 
     def place(self) -> int:
         """Return a number, the same for threads of a node that go on alike; 0 where that is not known."""
-        count, matcher = self.node.count, cast("Any", self.matcher)
+        count, matcher = self.node.count, self.matcher
         tokens = 0 if count is None else min(self.tokens, count.low) if count.high is None else self.tokens
-        inside = 1 if matcher is None else matcher.place() if hasattr(matcher, "place") else 0
+        inside = 1 if matcher is None else matcher.place()
         return inside and hash((tokens, inside)) | 1

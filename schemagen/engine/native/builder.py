@@ -1,11 +1,13 @@
-"""What makes one grammar in the core, and the numbers that it is spoken to in."""
+"""The builder of one grammar in the compiled core, the numbers that it takes, and the error where there is no core."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemagen.engine.languages import require_core
+from schemagen.errors import SchemagenError
+from schemagen.installing import install_command
 from schemagen.threads.clock import spent
 
 if TYPE_CHECKING:
@@ -17,6 +19,37 @@ EMPTY_NODE = 0
 UTF8, JSON, CANONICAL = 0, 1, 2
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2, "any": 3}
 FIXED, NO_GAPS = 4, ("", "", "", "")
+
+
+#: What the sources of the core have, and no installed package.
+SOURCE_OF_CORE = "core/python/module.cpp"
+
+
+def require_core() -> None:
+    """Import the compiled core.
+
+    Raises:
+        SchemagenError: It is not installed.
+    """
+    try:
+        import schemagen._core  # noqa: F401 - the question is whether it can be
+    except ImportError as error:
+        why, fix = _core_missing(str(error))
+        raise SchemagenError("the compiled core is not installed", why=why, fix=fix, code="no-compiled-core") from error
+
+
+def _core_missing(reason: str) -> tuple[str, str]:
+    """Return why there is no compiled core, and what to do: sources that were never built are not a broken installation."""
+    tree = Path(__file__).resolve().parents[3]
+    if not (tree / SOURCE_OF_CORE).is_file():
+        return (
+            reason,
+            f"install a C++20 compiler, then {install_command()}; or install a wheel that was built elsewhere",
+        )
+    return (
+        f"Python imports it from the sources in {tree}, where the core has not been built",
+        "run `make core` there, or start Python in another folder if schemagen is installed as well",
+    )
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ in, keys that are not declared disjoint classes of keys (`key_classes`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.native.builder import CANONICAL, UTF8, builder_of
@@ -16,6 +17,7 @@ from schemagen.engine.native.fast_reader import CorePass, Deferred, Reading, bas
 from schemagen.engine.native.key_classes import KeyClasses
 from schemagen.engine.native.node_cache import NODE_CACHES, PatternLowering, Strings
 from schemagen.engine.native.scalars import ScalarLowering, canonical
+from schemagen.engine.options import Options
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -35,7 +37,7 @@ from schemagen.threads.free_threading import LARGE
 
 if TYPE_CHECKING:
     from schemagen import _core
-    from schemagen.engine.options import Limits, Options
+    from schemagen.engine.options import Limits
     from schemagen.schema.formats.table import Dialect
     from schemagen.schema.normalise import Normaliser
     from schemagen.vocabulary import Vocabulary
@@ -344,3 +346,15 @@ def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) 
             "no text can match the pattern", why="its parts exclude each other", fix="correct the pattern"
         )
     return builder.regex(node, vocabulary.tables)
+
+
+@lru_cache(maxsize=512)
+def compile_language(regex: ast.Regex, vocabulary: Vocabulary) -> _core.Constraint:
+    """Return the engine of a regular expression.
+
+    Raises:
+        UnsatisfiableSchemaError: It has no text.
+        LimitError: A limit stopped the work.
+        SchemagenError: The compiled core is not installed.
+    """
+    return compile_pattern(regex, vocabulary, Options())

@@ -1,4 +1,4 @@
-"""The error for a schema without instances: `schemagen.schema.conflicts.search`, asking one of the engines."""
+"""The error for a schema without instances: `schemagen.schema.conflicts.search`, asking the core."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Seconds after which the explanation is what was found until then.
 MAX_SECONDS = 2.0
-#: The reference engine writes a schema out as one expression; one that is larger is not asked about.
-MAX_REFERENCE_STATES = 2000
 ENDLESS_FIX = "let the recursion end: make the property optional, or give it an alternative such as null"
 
 
@@ -27,20 +25,17 @@ def explained(
     error: UnsatisfiableSchemaError,
     schema: Any,
     options: Options,
-    *,
     dialect: Dialect,
     resources: Mapping[str, Any] | None,
-    native: bool,
 ) -> UnsatisfiableSchemaError:
     """Return the error with the place and the clash in it; as it was if they are not found.
 
     Args:
-        error: What the engine raised.
+        error: The error of the compilation.
         schema: The JSON Schema, as it was compiled.
         options: Of the compilation.
         dialect: Of the compilation.
         resources: Of the compilation.
-        native: Whether the compiled core is asked, or the reference engine.
 
     Cost: at most `schemagen.schema.conflicts.search.MAX_TRIALS` compilations without masks and about `MAX_SECONDS`.
     """
@@ -49,7 +44,7 @@ def explained(
     def is_empty(document: Any, pointer: str) -> bool:
         deadline.check()
         try:
-            return not _has_values(document, pointer, options, deadline, dialect, resources, native=native)
+            return not _has_values(document, pointer, options, deadline, dialect, resources)
         except SchemagenError:
             return False  # not known to be
 
@@ -67,8 +62,6 @@ def _has_values(
     deadline: Deadline,
     dialect: Dialect,
     resources: Mapping[str, Any] | None,
-    *,
-    native: bool,
 ) -> bool:
     """Whether the schema at a pointer of a document has an instance.
 
@@ -85,12 +78,6 @@ def _has_values(
     )
     if pointer:
         normaliser.root = normaliser.subschemas.reference(normaliser.record(normaliser.root), "#" + quote(pointer))
-    if native:
-        from schemagen.engine.native.lowering import JsonLowering
+    from schemagen.engine.native.lowering import JsonLowering
 
-        return JsonLowering(normaliser, options).has_values()
-    from schemagen.regex.derivatives import is_empty
-    from schemagen.schema.to_regex import json_text, page_of
-
-    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    return not is_empty(json_text(normaliser, page), max_states=MAX_REFERENCE_STATES)
+    return JsonLowering(normaliser, options).has_values()

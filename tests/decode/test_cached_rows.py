@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from schemagen.serve.jobs import Job
-from schemagen.serve.row_cache import _PASS, _alike
+from schemagen.decode.cached_rows import _PASS, _alike
+from schemagen.decode.text import Text
 
 
 def jobs_of(lengths):
     """Return jobs whose prompts are so long."""
-    return [Job((1,) * length, None, None, 8, None) for length in lengths]
+    return [Text((1,) * length, None, None, 8) for length in lengths]
 
 
 def cost(group):

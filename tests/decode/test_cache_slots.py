@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM
 
-from schemagen.serve.cache_slots import CacheSlots, empty_cache
+from schemagen.decode.cache_slots import CacheSlots, empty_cache
 from tests.models import llama_config
 
 pytestmark = pytest.mark.sampled(3)

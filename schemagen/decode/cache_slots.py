@@ -1,18 +1,18 @@
 """Keys and values of rows that come and go, each row in a slot of one buffer for each layer of the model.
 
-Idea: a buffer [R, H, C, D] has room for more rows and columns than are used. A step writes a column in place, a row that
-joins is written into the next slot, and where a row leaves the last one moves into its slot. So nothing is copied but what
-is new or moves; only where a buffer is full are its rows shifted to its beginning, or copied into a larger one. A model is
-shown views of the rows and columns in use. Where a token stands in its row is told to the model as its position, so a column
-may be any one, and there may be holes between a row's columns: the mask says which ones are its own. (A prompt that is longer
-than all that is there begins at the first column, and the others go on behind its end.)
+Idea: a buffer [R, H, C, D] has spare rows and columns. A step writes a column in place, a row that joins is written
+into the next slot, and where a row leaves the last one moves into its slot. So only new or moved entries are copied;
+only when a buffer is full are its rows shifted to its beginning, or copied into a larger one. The model sees views of
+the rows and columns in use. It gets the place of each token as a position, so a token may be in any column, and there
+may be holes between a row's columns: the mask marks its own columns. (If a new prompt is longer than the columns in
+use, it starts at the first column, and the other rows continue after its end.)
 
-Invariants: slots ``0 .. rows`` are in use, and of each the columns ``first .. end``, the last of which is the row's last
-token; in a slot in use what is before ``end`` and not the row's own is zero or was its own, never another row's, since ``NaN``
-times the weight of 0 that the mask gives it would be ``NaN``.
+Invariants: slots ``0 .. rows`` are in use, and of each the columns ``first .. end``, the last of which is the row's
+last token; the other entries of a slot before ``end`` are zero or belonged to the same row before, never to another
+row, since ``NaN`` times the weight of 0 that the mask gives it would be ``NaN``.
 
-Rejected: putting the kept and the joining rows together in a new tensor, and a column behind it with ``torch.cat`` at each
-step, as the cache of transformers does: that took a quarter of the time of the thread that runs the bundled model.
+Rejected: building a new tensor from the remaining and the joining rows, and appending a column with ``torch.cat`` at
+each step, as the cache of transformers does: that took a quarter of the time of the thread that runs the bundled model.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Columns by which a new buffer is larger than what is asked for, and an eighth.
+#: A new buffer has this many spare columns, plus an eighth of those in use.
 _MORE_COLUMNS = 64
-#: Its rows are a multiple of these.
+#: The rows of a buffer are a multiple of this.
 _MORE_ROWS = 8
-#: Columns that have to be free for a shift: it copies all that is in use, twice, and is to be worth it.
+#: A shift copies everything in use twice, so it has to free this many columns.
 _WORTH_A_SHIFT = 32
-#: A buffer that is larger than so many times what is in use is replaced by a smaller one.
+#: A buffer larger than this many times its used part is replaced by a smaller one.
 _WASTE = 4
 
 
@@ -39,14 +39,14 @@ class CacheSlots:
     """The cache of a batch.
 
     Args:
-        config: Of the model; each of its layers keeps every position.
-        device: Where what is asked for a step is made.
+        config: The configuration of the model; each of its layers keeps every position.
+        device: The device of masks and positions.
 
     Attributes:
-        cache: What the model is given.
+        cache: The cache to pass to the model.
         rows: How many slots are in use.
         first: The first column that a row uses.
-        end: Behind the last one.
+        end: The column after the last one in use.
     """
 
     def __init__(self, config: Any, device: torch.device) -> None:
@@ -81,16 +81,16 @@ class CacheSlots:
         return self._mask[: self.rows, self.first : self.end + 1], positions
 
     def stepped(self) -> None:
-        """Take note that each row has one token more."""
+        """Record that each row has one more token."""
         self.end += 1
         self._lengths = [length + 1 for length in self._lengths]
 
     def add(self, other: Any, lengths: Sequence[int]) -> None:
-        """Add the rows of another cache, behind those that are there.
+        """Add the rows of another cache after the present ones.
 
         Args:
             other: A cache as `empty_cache` returns it, with keys and values [B, H, T, D], padded on the left.
-            lengths: Tokens of each row that are no padding; one of them has T.
+            lengths: Tokens of each row without padding; one of them is T.
         """
         width, rows = max(lengths), self.rows + len(lengths)
         if rows > len(self._mask) or width > self._mask.shape[1]:
@@ -108,7 +108,7 @@ class CacheSlots:
         self._look()
 
     def keep(self, kept: Sequence[int]) -> list[int]:
-        """Keep some of the rows, and return their new order: who was in the slot that now is the first, the second, ...
+        """Keep some of the rows; return their new order: the old slot of the first row, the second, ...
 
         Args:
             kept: Slots, each once, ascending.
@@ -135,12 +135,12 @@ class CacheSlots:
         return order
 
     def _fit(self, rows: int, width: int, *, anew: bool = False) -> None:
-        """Move the rows to the beginning of the buffers, and have room for more rows and columns.
+        """Move the rows to the beginning of the buffers, and make room for more rows and columns.
 
         Args:
-            rows: How many there are to be.
-            width: How many columns there are to be.
-            anew: Whether the buffers are replaced even if they are large enough.
+            rows: The required number of rows.
+            width: The required number of columns.
+            anew: Whether to replace the buffers even if they are large enough.
         """
         capacity, columns = self.size
         if anew or rows > capacity or width + _WORTH_A_SHIFT > columns:
@@ -155,7 +155,7 @@ class CacheSlots:
         self._look()
 
     def _look(self) -> None:
-        """Show the model what is in use now."""
+        """Update the views that the model sees."""
         self.first = min(self._starts, default=self.end)
         for layer in self.cache.layers:
             layer.look(self.end)
@@ -169,10 +169,10 @@ def empty_cache(config: Any) -> Any:
 
 
 class _Buffers:
-    """The keys and the values of one layer, each [R, H, C, D]; there are none before the first row.
+    """The keys and the values of one layer, each [R, H, C, D]; not allocated before the first row.
 
     Args:
-        slots: What is in use of them.
+        slots: The slots that say which part is in use.
     """
 
     def __init__(self, slots: CacheSlots) -> None:
@@ -185,7 +185,7 @@ class _Buffers:
         return [buffer[: slots.rows, :, slots.first : end] for buffer in self._both]
 
     def write(self, states: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Write what a pass adds to each row behind the last column, and return what is in use then."""
+        """Write the new entries of each row after the last column; return the views in use then."""
         slots = self._slots
         end = slots.end + states[0].shape[2]
         for buffer, new in zip(self._both, states, strict=True):
@@ -193,7 +193,7 @@ class _Buffers:
         return self.in_use(end)
 
     def add(self, states: Sequence[torch.Tensor], rows: int, end: int) -> None:
-        """Write the keys and values of new rows so that they end at a column; what is before them is made zero."""
+        """Write the keys and values of new rows so that they end at a column; the columns before them become zero."""
         capacity, columns = self._slots.size
         live = self._slots.rows
         if not self._both:
@@ -211,7 +211,7 @@ class _Buffers:
             buffer[target, :, : self._slots.end] = buffer[source, :, : self._slots.end]
 
     def fit(self, capacity: int, columns: int) -> None:
-        """Move what is in use to the beginning of a buffer of another size, or of the same."""
+        """Move the used part to the beginning of a buffer of another size, or of the same."""
         slots = self._slots
         for place, buffer in enumerate(self._both):
             size = (capacity, buffer.shape[1], columns, buffer.shape[3])
@@ -219,7 +219,7 @@ class _Buffers:
 
 
 def _fitted(buffer: torch.Tensor, rows: int, first: int, end: int, size: tuple[int, ...]) -> torch.Tensor:
-    """Return a buffer of some size that begins with what is in use of another one: that one itself, if it has the size."""
+    """Return a buffer of some size that begins with the used part of another: the other itself, if it has the size."""
     columns = buffer.ndim - 2 or 1  # [R, C], or [R, H, C, D]
     used = buffer[:rows].narrow(columns, first, end - first)
     if buffer.shape == size:
@@ -232,11 +232,11 @@ def _fitted(buffer: torch.Tensor, rows: int, first: int, end: int, size: tuple[i
 
 @cache
 def _layer_type() -> Any:
-    """Return the class of a layer as models know it; it exists only where transformers has the base class."""
+    """Return the class of a layer for models; it exists only if transformers has the base class."""
     from transformers.cache_utils import DynamicLayer
 
     class SlotLayer(DynamicLayer):  # type: ignore[misc]  # transformers publishes no types
-        """A layer whose ``keys`` and ``values`` are views of what is in use."""
+        """A layer whose ``keys`` and ``values`` are views of the used part."""
 
         def __init__(self, buffers: _Buffers) -> None:
             super().__init__()
@@ -250,7 +250,7 @@ def _layer_type() -> Any:
             return self.keys, self.values
 
         def look(self, end: int) -> None:
-            """Show what is in use up to a column."""
+            """Update the views, up to a column."""
             if found := self.buffers.in_use(end):
                 self.keys, self.values = found
                 self.dtype, self.device, self.is_initialized = self.keys.dtype, self.keys.device, True

@@ -1,0 +1,94 @@
+"""`Text`: one text that is written in a batch, from its prompt to its last token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from schemagen.decode.sequences import Cursor
+from schemagen.decode.speculation.forced_text import forced_next
+
+if TYPE_CHECKING:
+    import torch
+
+    from schemagen.decode.row_sampling import Sampling
+    from schemagen.engine.protocol import Constraint
+    from schemagen.vocabulary import Vocabulary
+
+
+@dataclass(eq=False, slots=True)
+class Text:
+    """A text to write.
+
+    Attributes:
+        token_ids: The prompt.
+        constraint: The constraint of the text; None if it is free.
+        vocabulary: The tokens, and which of them end a text.
+        max_new_tokens: Most tokens of the text.
+        sampling: How tokens are drawn; None to take the likeliest.
+        generator: The random numbers of this text alone; None if `sampling` is None.
+        generated: The tokens so far.
+        cursor: The place in the constraint, where there is one.
+        was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
+        is_over: Whether it was ended.
+        error: Why it ended without a result.
+    """
+
+    token_ids: tuple[int, ...]
+    constraint: Constraint | None
+    vocabulary: Vocabulary
+    max_new_tokens: int
+    sampling: Sampling | None = None
+    generator: torch.Generator | None = None
+    generated: list[int] = field(default_factory=list)
+    cursor: Cursor | None = None
+    was_left_out: bool = False
+    is_over: bool = False
+    error: Exception | None = None
+    _forced: list[int | None] = field(default_factory=list)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it is still to be written."""
+        return not self.is_over
+
+    def stand(self) -> Cursor | None:
+        """Return the cursor after the generated tokens, made where there is none yet."""
+        if self.constraint is not None and self.cursor is None:
+            self.cursor = Cursor.start(self.constraint)
+            self.cursor.limit = self.max_new_tokens
+            self.cursor.advance(self.generated)
+        return self.cursor
+
+    def forced_token(self) -> int | None:
+        """Return the next token of text that the grammar forces and writes itself; None if the model is to be asked.
+
+        After a run of forced tokens the model is asked once, as in the loop that reads ahead.
+        """
+        if self.constraint is None or self.cursor is None or self.cursor.is_over:
+            return None
+        if not self._forced:
+            left = self.max_new_tokens - len(self.generated)
+            self._forced = [*forced_next(self.constraint, self.cursor.matcher, left), None]
+        return self._forced.pop(0)
+
+    def take(self, token_id: int) -> None:
+        """Add a token that was chosen, and end the text if it is over.
+
+        Raises:
+            LimitError: A limit of the constraint stopped the work.
+        """
+        self.generated.append(token_id)
+        if self.cursor is not None:
+            self.cursor.advance([token_id])
+        self.check_end()
+
+    def check_end(self) -> None:
+        """End the text if it is over."""
+        ended = self.cursor.is_over if self.cursor else self.generated[-1] in self.vocabulary.eos_token_ids
+        self.is_over = self.is_over or ended or len(self.generated) >= self.max_new_tokens
+
+    def fail(self, error: Exception) -> None:
+        """End the text without a result."""
+        if not self.is_over:
+            self.is_over, self.error = True, error
