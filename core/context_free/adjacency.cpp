@@ -137,7 +137,7 @@ Adjacency::Answer Adjacency::find(LexemeId id, size_t word) {
     return {beyond | told.always, beyond | told.ever};
 }
 
-Adjacency::When Adjacency::behind(LexemeId id, uint32_t beginning) {
+Adjacency::When Adjacency::after(LexemeId id, uint32_t beginning) {
     if (is_free(id)) return When::kAlways;
     Known& known = known_[id];
     const size_t word = beginning / 64;
@@ -155,18 +155,18 @@ uint32_t Adjacency::ending(LexemeId id) {
     if (known.ending != kUnknown) return known.ending;
     std::vector<uint64_t> answers{static_cast<uint64_t>(last(id))};
     if (!is_free(id)) {
-        behind(id, beginning(id));  // tells of all others, too
+        after(id, beginning(id));  // tells of all others, too
         for (const Answer& each : known.followed) answers.insert(answers.end(), {each.always, each.ever});
     }
     return known.ending = endings_.try_emplace(answers, static_cast<uint32_t>(endings_.size())).first->second;
 }
 
 Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
-    return is_free(lexeme) ? When::kAlways : behind(lexeme, beginning(next));
+    return is_free(lexeme) ? When::kAlways : after(lexeme, beginning(next));
 }
 
 Adjacency::When Adjacency::before(LexemeId lexeme, const ByteSet& first) {
-    return is_free(lexeme) ? When::kAlways : behind(lexeme, number_of(first));
+    return is_free(lexeme) ? When::kAlways : after(lexeme, number_of(first));
 }
 
 Adjacency::When Adjacency::last(LexemeId id) {

@@ -70,7 +70,7 @@ private:
         std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of 64 beginnings
     };
     uint32_t number_of(const ByteSet& first);
-    When behind(LexemeId lexeme, uint32_t beginning);
+    When after(LexemeId lexeme, uint32_t beginning);
     Answer find(LexemeId lexeme, size_t word);
     uint64_t beyond(LexemeId lexeme, size_t word);
     const std::vector<LexemeGraph::State>& states_of(LexemeId lexeme);

@@ -76,8 +76,8 @@ void EmbeddingAutomaton::each_gap(PlaceId place, const Visit& visit) {
     for (const Strand& strand : strands[place]) {
         const std::vector<Lexer::End> ends = host_->lexer().ends(strand.lexer);
         for (const Lexer::End& end : ends)
-            if (const ParserState behind = strands.behind(strand.parser, end.lexeme))
-                visit(behind, host_->lexer().both(strand.promise, end.promise));
+            if (const ParserState after = strands.after(strand.parser, end.lexeme))
+                visit(after, host_->lexer().both(strand.promise, end.promise));
     }
 }
 
@@ -85,13 +85,13 @@ void EmbeddingAutomaton::each_gap(PlaceId place, const Visit& visit) {
 void EmbeddingAutomaton::enter(ParserState at, Promise promise, Step& step) {
     for (uint32_t k = 0; k < guests_.size(); ++k) {
         if (!guests_[k].first.has(step.byte)) continue;
-        const ParserState behind = host_->parser().shift(at, guests_[k].terminal);
+        const ParserState after = host_->parser().shift(at, guests_[k].terminal);
         const Promise left = host_->lexer().keep(promise, step.byte);
-        if (!behind || left == kBroken) continue;
+        if (!after || left == kBroken) continue;
         const bool known = std::any_of(step.entered.begin(), step.entered.end(), [&](const GuestStrand& each) {
-            return each.behind == behind && each.guest == k && each.promise == left;
+            return each.after == after && each.guest == k && each.promise == left;
         });
-        if (!known) step.entered.push_back({behind, k, left, 0, guests_[k].automaton->start()});
+        if (!known) step.entered.push_back({after, k, left, 0, guests_[k].automaton->start()});
     }
 }
 
@@ -110,10 +110,10 @@ void EmbeddingAutomaton::go_on(const GuestStrand& strand, Step& step) {
 void EmbeddingAutomaton::leave(const GuestStrand& strand, Step& step) {
     Lexer& lexer = host_->lexer();
     if (!has_ended(strand)) return;
-    enter(strand.behind, strand.promise, step);
+    enter(strand.after, strand.promise, step);
     const Promise left = lexer.keep(strand.promise, step.byte);
-    const LexerState begun = lexer.next(lexer.start(host_->parser().viable(strand.behind)), step.byte);
-    if (begun && left != kBroken) step.lexemes.push_back({strand.behind, begun, left});
+    const LexerState begun = lexer.next(lexer.start(host_->parser().viable(strand.after)), step.byte);
+    if (begun && left != kBroken) step.lexemes.push_back({strand.after, begun, left});
 }
 
 bool EmbeddingAutomaton::step(Configuration& config, uint8_t byte, Arena& arena) {
@@ -134,7 +134,7 @@ bool EmbeddingAutomaton::step(Configuration& config, uint8_t byte, Arena& arena)
 bool EmbeddingAutomaton::accepting(const Configuration& config) {
     if (host_->accepting(config)) return true;
     for (const GuestStrand& strand : strands_of(config))
-        if (has_ended(strand) && host_->lexer().may_end(strand.promise) && host_->parser().accepting(strand.behind))
+        if (has_ended(strand) && host_->lexer().may_end(strand.promise) && host_->parser().accepting(strand.after))
             return true;
     return false;
 }
@@ -149,9 +149,9 @@ ByteSet EmbeddingAutomaton::next_bytes(const Configuration& config) {
     for (const GuestStrand& strand : strands_of(config)) {
         if (strand.guest != GuestStrand::kGap) out.add(guests_[strand.guest].automaton->next_bytes(strand.inner));
         if (!has_ended(strand)) continue;
-        add_guests(strand.behind);
+        add_guests(strand.after);
         Lexer& lexer = host_->lexer();
-        out.add(lexer.next_bytes(lexer.start(host_->parser().viable(strand.behind))));
+        out.add(lexer.next_bytes(lexer.start(host_->parser().viable(strand.after))));
     }
     return out;
 }
@@ -161,13 +161,13 @@ uint32_t EmbeddingAutomaton::min_bytes(const Configuration& config) {
     uint32_t best = config.state == kNoPlace ? kFar : host_->min_bytes(config);
     for (const GuestStrand& strand : strands_of(config)) {
         const uint32_t inner = guests_[strand.guest].automaton->min_bytes(strand.inner);
-        best = std::min(best, std::min(inner, kFar) + std::min(host_->parser().min_bytes(strand.behind), kFar));
+        best = std::min(best, std::min(inner, kFar) + std::min(host_->parser().min_bytes(strand.after), kFar));
     }
     each_gap(config.state, [&](ParserState at, Promise) {
         for (const Guest& guest : guests_)
-            if (const ParserState behind = host_->parser().shift(at, guest.terminal))
+            if (const ParserState after = host_->parser().shift(at, guest.terminal))
                 best = std::min(best, guest.automaton->min_bytes(guest.automaton->start()) +
-                                          std::min(host_->parser().min_bytes(behind), kFar));
+                                          std::min(host_->parser().min_bytes(after), kFar));
     });
     return std::max(best, 1u);
 }
@@ -175,7 +175,7 @@ uint32_t EmbeddingAutomaton::min_bytes(const Configuration& config) {
 bool EmbeddingAutomaton::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
     key.push_back(uint64_t{config.state} << 1 | exact);
     for (const GuestStrand& strand : strands_of(config)) {
-        key.push_back(uint64_t{strand.behind} << 32 | strand.promise);
+        key.push_back(uint64_t{strand.after} << 32 | strand.promise);
         key.push_back(strand.guest);
         const size_t before = key.size();
         if (!guests_[strand.guest].automaton->identity(strand.inner, exact, key)) return false;
@@ -189,7 +189,7 @@ std::vector<LexemeGap> EmbeddingAutomaton::gaps(const Configuration& config) {
     std::vector<LexemeGap> out;
     each_gap(config.state, [&](ParserState at, Promise promise) { out.push_back({at, promise}); });
     for (const GuestStrand& strand : strands_of(config))
-        if (has_ended(strand)) out.push_back({strand.behind, strand.promise});
+        if (has_ended(strand)) out.push_back({strand.after, strand.promise});
     return out;
 }
 
@@ -254,10 +254,10 @@ Configuration EmbeddingAutomaton::least_constrained(const Configuration& config,
 
 // Where one guest is read and nothing else, as far as it does.
 bool EmbeddingAutomaton::stays_inside(const Configuration& from, const Configuration& next) {
-    const std::span<const GuestStrand> before = strands_of(from), behind = strands_of(next);
-    if (from.state != kNoPlace || next.state != kNoPlace || before.size() != 1 || behind.size() != 1) return false;
-    const GuestStrand &one = before.front(), &other = behind.front();
-    if (one.guest != other.guest || one.behind != other.behind || one.promise || other.promise) return false;
+    const std::span<const GuestStrand> before = strands_of(from), after = strands_of(next);
+    if (from.state != kNoPlace || next.state != kNoPlace || before.size() != 1 || after.size() != 1) return false;
+    const GuestStrand &one = before.front(), &other = after.front();
+    if (one.guest != other.guest || one.after != other.after || one.promise || other.promise) return false;
     const Automaton& guest = *guests_[one.guest].automaton;
     StringView* strings = guest.facets().strings;
     return strings && strings->string_body(one.inner, 1).state && guide_of(guest).stays_inside(one.inner, other.inner);

@@ -19,7 +19,7 @@ namespace schemagen {
 // A guest that is being read; with kGap, one that has just ended.
 struct GuestStrand {
     static constexpr uint32_t kGap = UINT32_MAX;
-    ParserState behind;  // of the parser, once the guest is read
+    ParserState after;  // of the parser, once the guest is read
     uint32_t guest;
     Promise promise;  // of the lexeme before it
     uint64_t length;  // bytes of its text so far

@@ -66,18 +66,18 @@ void EmbeddingMasks::add_place(PlaceId place, Words& words, Arena& arena) {
 }
 
 // The tokens that begin after a guest.
-void EmbeddingMasks::add_behind(ParserState behind, Words& words, Arena& arena) {
-    const auto known = behind_.find(behind);
-    if (known != behind_.end()) return known->second.add_to(words.data(), words.size());
+void EmbeddingMasks::add_after(ParserState after, Words& words, Arena& arena) {
+    const auto known = after_.find(after);
+    if (known != after_.end()) return known->second.add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
     ContextFreeAutomaton& host = automaton_.host();
-    const LexerState begun = host.lexer().start(host.parser().viable(behind));
-    if (const PlaceId place = begun ? host.strands().place_of({behind, begun, kNoPromise}) : kNoPlace)
+    const LexerState begun = host.lexer().start(host.parser().viable(after));
+    if (const PlaceId place = begun ? host.strands().place_of({after, begun, kNoPromise}) : kNoPlace)
         host_->fill(EmbeddingAutomaton::with(place, {}, arena), own.data(), arena);
-    const GuestStrand gap{behind, GuestStrand::kGap, kNoPromise, 0, {}};
+    const GuestStrand gap{after, GuestStrand::kGap, kNoPromise, 0, {}};
     add_walk(entering_, EmbeddingAutomaton::with(kNoPlace, {&gap, 1}, arena), own, arena);
     bytes_ += sizeof(TokenSet);
-    behind_.emplace(behind, kept_.kept(own)).first->second.add_to(words.data(), words.size());
+    after_.emplace(after, kept_.kept(own)).first->second.add_to(words.data(), words.size());
 }
 
 // The tokens that stay in a guest.
@@ -117,7 +117,7 @@ void EmbeddingMasks::add_guest(const GuestStrand& strand, Words& words, Arena& a
     if (strand.promise)  // of the lexeme before, which is rare
         return add_walk(tables_.all(), EmbeddingAutomaton::with(kNoPlace, {&strand, 1}, arena), words, arena);
     add_inner(strand, words, arena);
-    if (automaton_.guests()[strand.guest].automaton->accepting(strand.inner)) add_behind(strand.behind, words, arena);
+    if (automaton_.guests()[strand.guest].automaton->accepting(strand.inner)) add_after(strand.after, words, arena);
     const Trie& trie = guests_[strand.guest].leaving;
     if (!spelling_) {
         spelling_.emplace(tables_);
@@ -131,7 +131,7 @@ void EmbeddingMasks::add_guest(const GuestStrand& strand, Words& words, Arena& a
 void EmbeddingMasks::make_room() {
     if (memory_bytes() < kMostBytes) return;
     places_.clear();
-    behind_.clear();
+    after_.clear();
     leaving_.clear();
     leaving_keys_ = {};
     kept_.clear();

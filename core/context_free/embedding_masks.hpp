@@ -33,7 +33,7 @@ private:
         Trie leaving;  // of the tokens in which it may end
     };
     void add_place(PlaceId place, Words& words, Arena& arena);
-    void add_behind(ParserState behind, Words& words, Arena& arena);
+    void add_after(ParserState after, Words& words, Arena& arena);
     void add_guest(const GuestStrand& strand, Words& words, Arena& arena);
     void add_inner(const GuestStrand& strand, Words& words, Arena& arena);
     void add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena);
@@ -48,8 +48,8 @@ private:
     std::optional<Spelling> spelling_;  // when a guest was read
     Trie entering_;                     // of the tokens in which a guest may begin
     TokenSets kept_;
-    std::unordered_map<PlaceId, TokenSet> places_;      // where no guest is being read
-    std::unordered_map<ParserState, TokenSet> behind_;  // a guest that was read before the token
+    std::unordered_map<PlaceId, TokenSet> places_;     // where no guest is being read
+    std::unordered_map<ParserState, TokenSet> after_;  // a guest that was read before the token
     InternedLists leaving_keys_;
     std::unordered_map<uint32_t, TokenSet> leaving_;  // by key
     size_t bytes_ = 0;

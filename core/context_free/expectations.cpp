@@ -47,8 +47,8 @@ std::vector<LexemeGap> Expectations::gaps(PlaceId place) {
     for (const Strand& strand : strands_[place]) {
         const std::vector<Lexer::End> ends = lexer_.ends(strand.lexer);
         for (const Lexer::End& end : ends)
-            if (const ParserState behind = strands_.behind(strand.parser, end.lexeme))
-                out.push_back({behind, lexer_.both(strand.promise, end.promise)});
+            if (const ParserState after = strands_.after(strand.parser, end.lexeme))
+                out.push_back({after, lexer_.both(strand.promise, end.promise)});
     }
     return out;
 }
@@ -92,8 +92,8 @@ void Expectations::note_rules(ParserState state, SymbolId terminal) {
 
 // Whether any text can follow a line break. Where a block has to begin, only a line further right leads on.
 bool Expectations::leads_on(ParserState state, LexemeId lexeme) {
-    const ParserState behind = strands_.behind(state, lexeme);
-    return behind && (!sets_[parser_.viable(behind)].empty() || parser_.accepting(behind));
+    const ParserState after = strands_.after(state, lexeme);
+    return after && (!sets_[parser_.viable(after)].empty() || parser_.accepting(after));
 }
 
 void Expectations::expect_more(const Strand& strand, std::string_view text) {
@@ -176,7 +176,7 @@ std::string Expectations::sentence(uint8_t byte, bool may_end) {
     if (!ignored_.empty()) out += "; " + some(ignored_) + " may stand here, too";
     if (!not_ended_.empty())
         out += "; " + shown_byte(byte) + " would begin " + some(not_ended_) +
-               ", but the lexer does not end here what stands before it";
+               ", but the lexer does not end the lexeme before it here";
     if (!stuck_.empty())
         out += "; " + shown_byte(byte) + " would begin " + some(stuck_) + ", and no text could be finished from there";
     return out;

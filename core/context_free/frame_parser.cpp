@@ -69,9 +69,8 @@ uint32_t FrameParser::kind_of(const std::vector<SymbolId>& called) {
         }
     sort_unique(kind.rules);
     sort_unique(kind.inner);
-    for (auto [_, behind] : kind.inner)
-        kind.after_inner.insert(kind.after_inner.end(), grammar_.closure(behind).begin(),
-                                grammar_.closure(behind).end());
+    for (auto [_, after] : kind.inner)
+        kind.after_inner.insert(kind.after_inner.end(), grammar_.closure(after).begin(), grammar_.closure(after).end());
     sort_unique(kind.after_inner);
     kind.initial = vector_of(std::move(items));
     kinds_.push_back(std::move(kind));
@@ -285,8 +284,8 @@ private:
             if (!grammar_.accepting(item) || std::find(completed.begin(), completed.end(), rule) != completed.end())
                 continue;
             completed.push_back(rule);
-            for (auto [_, behind] : of_rule(kind.inner, rule))
-                for (ItemId each : grammar_.closure(behind)) {
+            for (auto [_, after] : of_rule(kind.inner, rule))
+                for (ItemId each : grammar_.closure(after)) {
                     Items& items = active_[at].items;
                     if (std::find(items.begin(), items.end(), each) == items.end()) items.push_back(each);
                 }
@@ -343,7 +342,7 @@ private:
         tried_ += flat.size() / 3;
         parser_.allowance_.check_alternatives(std::max(returns.size(), tried_ / kTriesPerReturn));
         const Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
-        for (auto [_, behind] : of_rule(kind.inner, caller)) add_return(returns, rule, frame, behind, seen);
+        for (auto [_, after] : of_rule(kind.inner, caller)) add_return(returns, rule, frame, after, seen);
     }
 
     FrameParser& parser_;
@@ -404,15 +403,15 @@ LexemeSets::SetId FrameParser::viable(ParserState state) {
 
 // ---- how much is left ---------------------------------------------------------------------------------------------
 
-uint32_t FrameParser::behind(FrameId frame, SymbolId rule) {
+uint32_t FrameParser::min_bytes_after(FrameId frame, SymbolId rule) {
     const auto& rules = kinds_[frames_[frame].kind].rules;
     const auto at = std::lower_bound(rules.begin(), rules.end(), rule) - rules.begin();
-    return behind(frame)[static_cast<size_t>(at)];
+    return min_bytes_after(frame)[static_cast<size_t>(at)];
 }
 
 // The fewest bytes after each rule of a frame, to the end of the text: shortest paths, within the frame and below it.
-const std::vector<uint32_t>& FrameParser::behind(FrameId frame) {
-    if (!frames_[frame].min_bytes_behind.empty()) return frames_[frame].min_bytes_behind;
+const std::vector<uint32_t>& FrameParser::min_bytes_after(FrameId frame) {
+    if (!frames_[frame].min_bytes_after.empty()) return frames_[frame].min_bytes_after;
     const Kind& kind = kinds_[frames_[frame].kind];
     auto index = [&](SymbolId rule) {
         return static_cast<size_t>(std::lower_bound(kind.rules.begin(), kind.rules.end(), rule) - kind.rules.begin());
@@ -420,8 +419,9 @@ const std::vector<uint32_t>& FrameParser::behind(FrameId frame) {
     constexpr uint32_t far = ContextFreeGrammar::kFar;
     std::vector<uint32_t> best(kind.rules.size(), far);
     for (const Return& each : returns_of(frame)) {
-        const uint32_t rest =
-            each.parent == kRoot ? 0 : grammar_.min_bytes(each.item) + behind(each.parent, grammar_.rule_of(each.item));
+        const uint32_t rest = each.parent == kRoot ? 0
+                                                   : grammar_.min_bytes(each.item) +
+                                                         min_bytes_after(each.parent, grammar_.rule_of(each.item));
         best[index(each.rule)] = std::min(best[index(each.rule)], std::min(rest, far));
     }
     for (bool changed = true; changed;) {
@@ -433,7 +433,7 @@ const std::vector<uint32_t>& FrameParser::behind(FrameId frame) {
             changed = true;
         }
     }
-    return frames_[frame].min_bytes_behind = std::move(best);
+    return frames_[frame].min_bytes_after = std::move(best);
 }
 
 uint32_t FrameParser::min_bytes(ParserState state) {
@@ -442,7 +442,7 @@ uint32_t FrameParser::min_bytes(ParserState state) {
     const std::vector<uint32_t> flat(states_[state].begin(), states_[state].end());
     for (size_t k = 1; k + 1 < flat.size(); k += 2)
         for (ItemId item : vectors_[flat[k + 1]])
-            best = std::min(best, grammar_.min_bytes(item) + behind(flat[k], grammar_.rule_of(item)));
+            best = std::min(best, grammar_.min_bytes(item) + min_bytes_after(flat[k], grammar_.rule_of(item)));
     return min_bytes_[state] = best;
 }
 
@@ -452,11 +452,11 @@ std::span<const Distance> FrameParser::distances(ParserState state) {
     const std::vector<uint32_t> flat(states_[state].begin(), states_[state].end());
     for (size_t k = 1; k + 1 < flat.size(); k += 2)
         for (ItemId item : vectors_[flat[k + 1]]) {
-            const uint32_t behind = this->behind(flat[k], grammar_.rule_of(item));
+            const uint32_t after = min_bytes_after(flat[k], grammar_.rule_of(item));
             for (const auto& edge : grammar_.edges(item))
                 if (!grammar_.is_rule(edge.symbol))
                     all.push_back(
-                        {edge.symbol, std::min(grammar_.min_bytes(edge.target) + behind, ContextFreeGrammar::kFar)});
+                        {edge.symbol, std::min(grammar_.min_bytes(edge.target) + after, ContextFreeGrammar::kFar)});
         }
     std::sort(all.begin(), all.end());
     const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };
@@ -492,8 +492,8 @@ std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId termin
     for (size_t k = 0; k < std::min(calls.size(), kMostCalls); ++k) {
         const auto [frame, rule] = calls[k];
         if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
-        for (auto [called, behind] : kinds_[frames_[frame].kind].inner)
-            if (called == rule) note(frame, grammar_.rule_of(behind));
+        for (auto [called, after] : kinds_[frames_[frame].kind].inner)
+            if (called == rule) note(frame, grammar_.rule_of(after));
         for (const Return& each : returns_of(frame))
             if (each.rule == rule && each.parent != kRoot) note(each.parent, grammar_.rule_of(each.item));
     }
@@ -506,7 +506,7 @@ size_t FrameParser::memory_bytes() const {
                    frame_index_.memory_bytes() + shifts_.memory_bytes() + unions_.memory_bytes() +
                    (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
     bytes += heap_bytes(frames_) + heap_bytes(views_) + heap_bytes(kinds_) + heap_bytes(ignored_);
-    for (const Frame& frame : frames_) bytes += heap_bytes(frame.min_bytes_behind);
+    for (const Frame& frame : frames_) bytes += heap_bytes(frame.min_bytes_after);
     for (const auto& [_, all] : distances_) bytes += heap_node(sizeof(*distances_.begin())) + heap_bytes(all);
     for (const VectorView& each : views_) bytes += heap_bytes(each.calls);
     for (const Kind& kind : kinds_)

@@ -68,9 +68,9 @@ private:
         auto operator<=>(const Return&) const = default;
     };
     struct Frame {
-        uint32_t kind, level, returns;           // the last: of return_lists_
-        std::vector<uint32_t> min_bytes_behind;  // [rule of the kind], when it was asked for
-        FrameId same = kUnknown;                 // the frame that it is, when it was asked for
+        uint32_t kind, level, returns;          // the last: of return_lists_
+        std::vector<uint32_t> min_bytes_after;  // [rule of the kind], when it was asked for
+        FrameId same = kUnknown;                // the frame that it is, when it was asked for
     };
     // A frame that is being read, while a state is made.
     struct Active {
@@ -96,8 +96,8 @@ private:
     VectorId vector_of(Items items);
     const VectorView& view(VectorId vector);
     ParserState intern_state(const std::vector<std::pair<FrameId, VectorId>>& active, bool accepting);
-    const std::vector<uint32_t>& behind(FrameId frame);
-    uint32_t behind(FrameId frame, SymbolId rule);
+    const std::vector<uint32_t>& min_bytes_after(FrameId frame);
+    uint32_t min_bytes_after(FrameId frame, SymbolId rule);
 
     const ContextFreeGrammar& grammar_;
     LexemeSets& sets_;

@@ -24,7 +24,7 @@ void LexemeGraph::open(State state) {
     std::vector<State> next;
     for (unsigned byte = 0; byte < 256; ++byte) {
         if (byte && !((text[byte / 64] | longer[byte / 64]) >> (byte % 64) & 1)) continue;
-        if (const auto behind = lexer_.next(component, static_cast<uint8_t>(byte))) next.push_back(state_of(*behind));
+        if (const auto after = lexer_.next(component, static_cast<uint8_t>(byte))) next.push_back(state_of(*after));
     }
     std::sort(next.begin(), next.end());
     next.erase(std::unique(next.begin(), next.end()), next.end());

@@ -20,7 +20,7 @@ LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       classes_(grammar, parser, sets, lexer, strands, tables),
       scans_(lexer, sets, classes_, tables, kept_),
       plan_ids_(parser),
-      behind_ids_(parser),
+      after_ids_(parser),
       plans_{{&nothing_, {}, {}}} {}
 
 const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
@@ -61,10 +61,10 @@ public:
         const TokenSet* leaf = nullptr;
         uint32_t below = kNoTokens;
         const bool decided = is_decided([&] {
-            const ParserState behind = masks_.strands_.behind(state_, lexeme);
-            if (!behind) return;
-            leaf = masks_.leaf_behind(behind, node);
-            if (!leaf) below = masks_.plan_behind(behind, node);
+            const ParserState after = masks_.strands_.after(state_, lexeme);
+            if (!after) return;
+            leaf = masks_.leaf_after(after, node);
+            if (!leaf) below = masks_.plan_after(after, node);
         });
         if (!decided || !masks_.plans_[below].is_decided())
             plan_.open.emplace_back(lexeme, node);
@@ -94,7 +94,7 @@ private:
     }
     template <class Task>
     bool is_decided(const Task& task) {
-        const uint32_t looked = masks_.behind_ids_.measure(task);
+        const uint32_t looked = masks_.after_ids_.measure(task);
         if (looked < open_below_) return false;
         lowest_ = std::min(lowest_, looked);
         return true;
@@ -119,30 +119,30 @@ const TailTree::Step& LexemeMasks::step(ParserState state, TailTree::NodeId node
 
 // The tokens of a leaf that the parser takes. Null if the node has others below it, or tokens that have to be asked
 // for.
-const TokenSet* LexemeMasks::leaf_behind(ParserState state, TailTree::NodeId node) {
+const TokenSet* LexemeMasks::leaf_after(ParserState state, TailTree::NodeId node) {
     if (scans_.tails().depth(node)) return nullptr;
     const TailTree::Step& own = step(state, node);
     return own.asked.empty() ? &own.taken : nullptr;
 }
 
 // The plan for a node: its own tokens, and those of the nodes below it, as far as the parser takes them.
-uint32_t LexemeMasks::plan_behind(ParserState state, TailTree::NodeId node) {
-    if (const uint32_t known = behind_ids_.find(node, state); known != StateMemo::kNone) return known;
+uint32_t LexemeMasks::plan_after(ParserState state, TailTree::NodeId node) {
+    if (const uint32_t known = after_ids_.find(node, state); known != StateMemo::kNone) return known;
     poll();
     const TailTree::Step* own = nullptr;
-    const uint32_t looked = behind_ids_.measure([&] { own = &step(state, node); });
+    const uint32_t looked = after_ids_.measure([&] { own = &step(state, node); });
     PlanMaker maker(*this, state, looked);
     maker.add(own->taken);
     for (const TailTree::Group& group : own->asked) maker.add(group);
     for (const auto& [lexeme, below] : own->next) maker.add(lexeme, below);
-    return maker.finish(behind_ids_, node);
+    return maker.finish(after_ids_, node);
 }
 
-void LexemeMasks::add_behind(ParserState state, TailTree::NodeId node, Parts& parts) {
-    if (const TokenSet* leaf = leaf_behind(state, node)) return parts.push_back(leaf);
+void LexemeMasks::add_after(ParserState state, TailTree::NodeId node, Parts& parts) {
+    if (const TokenSet* leaf = leaf_after(state, node)) return parts.push_back(leaf);
     if (seen_.find(state, node) != PairMap::kNone) return;
     seen_.insert(state, node, 0);
-    add_plan(state, plans_[plan_behind(state, node)], parts);
+    add_plan(state, plans_[plan_after(state, node)], parts);
 }
 
 void LexemeMasks::add_plan(ParserState state, const Plan& plan, Parts& parts) {
@@ -150,7 +150,7 @@ void LexemeMasks::add_plan(ParserState state, const Plan& plan, Parts& parts) {
     for (const TailTree::Group& group : plan.asked)
         if (classes_.may_follow(state, group.tail)) parts.push_back(group.tokens);
     for (const auto& [lexeme, node] : plan.open)
-        if (const ParserState behind = strands_.behind(state, lexeme)) add_behind(behind, node, parts);
+        if (const ParserState after = strands_.after(state, lexeme)) add_after(after, node, parts);
 }
 
 // The lexemes of a scan that leave other tails than those before: lexemes of a terminal may leave the same.
@@ -176,7 +176,7 @@ uint32_t LexemeMasks::make_whole_plan(ParserState parser, LexerState lexer) {
     Parts parts{mask.inner};
     std::vector<std::pair<ParserState, TailTree::NodeId>> begin;
     each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) {
-        if (const ParserState behind = strands_.behind(parser, lexeme)) begin.emplace_back(behind, tails);
+        if (const ParserState after = strands_.after(parser, lexeme)) begin.emplace_back(after, tails);
     });
     if (!begin.empty()) add_tails(begin, parts);
     bytes_ += sizeof(Plan);
@@ -200,7 +200,7 @@ void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::N
         meetings.erase(meetings.begin());
         for (ParserState state : states) {
             for (const auto& [lexeme, below] : add_step(state, key.second, parts).next)
-                if (const ParserState behind = strands_.behind(state, lexeme)) meet(behind, below, meetings);
+                if (const ParserState after = strands_.after(state, lexeme)) meet(after, below, meetings);
         }
     }
 }
@@ -212,8 +212,8 @@ bool LexemeMasks::walk_tails(ParserState state, TailTree::NodeId node, Parts& pa
     seen_.insert(state, node, 0);
     const auto& next = add_step(state, node, parts).next;
     return std::all_of(next.begin(), next.end(), [&](const auto& each) {
-        const ParserState behind = strands_.behind(state, each.first);
-        return !behind || walk_tails(behind, each.second, parts);
+        const ParserState after = strands_.after(state, each.first);
+        return !after || walk_tails(after, each.second, parts);
     });
 }
 
@@ -243,17 +243,17 @@ void LexemeMasks::add_strand(ParserState parser, LexerState lexer, Parts& parts)
     seen_.reset();
     add_plan(parser, plans_[id], parts);
     for (const auto& [lexeme, scan] : lexer_mask(lexer).scans) {
-        const ParserState behind = scan->ends ? strands_.behind(parser, lexeme) : kNoParse;
-        if (behind) add_next(behind, *scan, parts);
+        const ParserState after = scan->ends ? strands_.after(parser, lexeme) : kNoParse;
+        if (after) add_next(after, *scan, parts);
     }
 }
 
 // The lexeme has ended before the token.
-void LexemeMasks::add_next(ParserState behind, const LexemeScan& scan, Parts& parts) {
-    const LexerState begun = lexer_.start(parser_.viable(behind));
-    if (!scan.beginning) return add_strand(behind, begun, parts);
+void LexemeMasks::add_next(ParserState after, const LexemeScan& scan, Parts& parts) {
+    const LexerState begun = lexer_.start(parser_.viable(after));
+    if (!scan.beginning) return add_strand(after, begun, parts);
     Parts next;
-    add_strand(behind, begun, next);
+    add_strand(after, begun, next);
     parts.push_back(unions_.of(std::move(next), scan.beginning.get()));
 }
 
@@ -272,7 +272,7 @@ void LexemeMasks::make_room() {
     if (memory_bytes() < kMostBytes) return;
     masks_.clear();
     plan_ids_.clear();
-    behind_ids_.clear();
+    after_ids_.clear();
     plans_.resize(1);
     lexer_masks_.clear();
     scans_.clear();

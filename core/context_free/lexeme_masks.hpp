@@ -36,7 +36,7 @@ public:
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
     size_t memory_bytes() const override {
         return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + plan_ids_.memory_bytes() +
-               behind_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
+               after_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
                unions_.memory_bytes();
     }
 
@@ -59,9 +59,9 @@ private:
     };
     class PlanMaker;
     const TailTree::Step& step(ParserState state, TailTree::NodeId node);
-    const TokenSet* leaf_behind(ParserState state, TailTree::NodeId node);
-    uint32_t plan_behind(ParserState state, TailTree::NodeId node);
-    void add_behind(ParserState state, TailTree::NodeId node, Parts& parts);
+    const TokenSet* leaf_after(ParserState state, TailTree::NodeId node);
+    uint32_t plan_after(ParserState state, TailTree::NodeId node);
+    void add_after(ParserState state, TailTree::NodeId node, Parts& parts);
     void add_plan(ParserState state, const Plan& plan, Parts& parts);
     // States of the parser at nodes, the deepest first.
     using Meetings = std::map<std::pair<uint32_t, TailTree::NodeId>, std::vector<ParserState>, std::greater<>>;
@@ -74,7 +74,7 @@ private:
     void each_leaving(const LexerMask& mask, const Add& add);
     uint32_t make_plan(ParserState parser, LexerState lexer);
     uint32_t make_whole_plan(ParserState parser, LexerState lexer);
-    void add_next(ParserState behind, const LexemeScan& scan, Parts& parts);
+    void add_next(ParserState after, const LexemeScan& scan, Parts& parts);
     void read_all(const Strand& strand, uint32_t* words);
     void make_room();
 
@@ -95,8 +95,8 @@ private:
     TailClasses classes_;
     LexemeScans scans_;
     std::unordered_map<LexerState, LexerMask> lexer_masks_;
-    StateMemo plan_ids_;    // of a state of the lexer
-    StateMemo behind_ids_;  // of a node
+    StateMemo plan_ids_;   // of a state of the lexer
+    StateMemo after_ids_;  // of a node
     std::deque<Plan> plans_;
     PairMap seen_;  // (state, node), while tails are walked or a plan is followed
     std::unordered_map<PlaceId, const TokenSet*> masks_;

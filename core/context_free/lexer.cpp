@@ -96,7 +96,7 @@ std::optional<Promise> Lexer::end(const Component& component) {
 LexerState Lexer::compute(LexerState state, uint8_t byte) {
     std::vector<Component> components;
     for (const Component& each : states_[state].components)
-        if (const auto behind = next(each, byte)) components.push_back(*behind);
+        if (const auto after = next(each, byte)) components.push_back(*after);
     const LexerState target = components.empty() ? kNoLexeme : intern(std::move(components));
     if (!rows_[state]) {
         rows_[state] = std::make_unique<Row>();
@@ -199,17 +199,17 @@ const ByteSet& Lexer::first_bytes(LexemeId id) {
 
 bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
     const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
-    if (behind_.empty()) behind_.resize(grammar_.terminal_count());
-    if (!behind_[terminal]) {
+    if (following_bytes_.empty()) following_bytes_.resize(grammar_.terminal_count());
+    if (!following_bytes_[terminal]) {
         ByteSet bytes;
         for (LexemeId id = 0; id < grammar_.lexemes().size(); ++id) {
             const Lexeme& next = grammar_.lexemes()[id];
             if (!grammar_.may_follow(terminal, next.terminal)) continue;
             bytes.add(first_bytes(id));
         }
-        behind_[terminal] = std::make_unique<ByteSet>(bytes);
+        following_bytes_[terminal] = std::make_unique<ByteSet>(bytes);
     }
-    return behind_[terminal]->has(byte);
+    return following_bytes_[terminal]->has(byte);
 }
 
 // ---- promises -----------------------------------------------------------------------------------------------------
@@ -275,12 +275,12 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
 size_t Lexer::memory_bytes() const {
     size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() +
                    leaving_.memory_bytes() + states_.size() * sizeof(State) + tracks_.size() * sizeof(Track) +
-                   heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) + heap_bytes(behind_) +
+                   heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) + heap_bytes(following_bytes_) +
                    heap_bytes(first_) + anything_.size() * heap_node(sizeof(*anything_.begin())) +
                    nearer_.size() * heap_node(sizeof(*nearer_.begin()));
     for (const auto& row : rows_) bytes += row ? heap_block(sizeof(Row)) : 0;
     for (const auto& row : kept_) bytes += row ? heap_block(sizeof(*row)) : 0;
-    for (const auto* sets : {&behind_, &first_})
+    for (const auto* sets : {&following_bytes_, &first_})
         for (const auto& set : *sets) bytes += set ? heap_block(sizeof(ByteSet)) : 0;
     for (const State& state : states_) {
         bytes += heap_bytes(state.components) + heap_bytes(state.ends);

@@ -137,12 +137,12 @@ private:
     Kernel& kernel_;
     Derivatives derivatives_;
     Allowance& allowance_;
-    std::vector<std::unique_ptr<ByteSet>> behind_;  // [terminal], when it was asked for
-    std::vector<std::unique_ptr<ByteSet>> first_;   // [lexeme], the same
-    InternedLists keys_;                            // [state]: components, flat
-    std::deque<State> states_;                      // [state]
-    std::vector<std::unique_ptr<Row>> rows_;        // [state]
-    NodeId unmarked_;                               // any text without the mark
+    std::vector<std::unique_ptr<ByteSet>> following_bytes_;  // [terminal], when it was asked for
+    std::vector<std::unique_ptr<ByteSet>> first_;            // [lexeme], the same
+    InternedLists keys_;                                     // [state]: components, flat
+    std::deque<State> states_;                               // [state]
+    std::vector<std::unique_ptr<Row>> rows_;                 // [state]
+    NodeId unmarked_;                                        // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::unordered_map<NodeId, ByteSet> nearer_;
     std::vector<LexerState> starts_;   // [set]

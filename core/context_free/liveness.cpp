@@ -40,8 +40,8 @@ Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed) con
                 const Classes known = at(ends, item, last);
                 Classes out = known | (grammar_.accepting(item) ? Classes{1} << last : 0);
                 for (const auto& edge : grammar_.edges(item))
-                    for (Classes behind = over(edge, Classes{1} << last, followed, ends); behind; behind &= behind - 1)
-                        out |= at(ends, edge.target, lowest(behind));
+                    for (Classes after = over(edge, Classes{1} << last, followed, ends); after; after &= after - 1)
+                        out |= at(ends, edge.target, lowest(after));
                 changed = changed || out != known;
                 ends[item * classes_.count() + last] = out;
             }
@@ -101,10 +101,10 @@ bool Liveness::all_end() {
         const bool is_whole = ending.rule == grammar_.start();
         if (!(is_whole ? ending.classes & classes_.last() : ending.classes) || count > kMostEndings) return false;
         if (is_known(ending)) continue;
-        for (ItemId behind : returns_[ending.rule]) {
+        for (ItemId after : returns_[ending.rule]) {
             Classes classes = 0;
-            for (Classes lasts = ending.classes; lasts; lasts &= lasts - 1) classes |= at(ends_, behind, lowest(lasts));
-            todo.push_back({grammar_.rule_of(behind), classes});
+            for (Classes lasts = ending.classes; lasts; lasts &= lasts - 1) classes |= at(ends_, after, lowest(lasts));
+            todo.push_back({grammar_.rule_of(after), classes});
         }
     }
     return true;

@@ -388,7 +388,7 @@ void LrDemands::solve() {
     }
 }
 
-const LrDemands::Set& LrDemands::behind(uint32_t state, Kind last) {
+const LrDemands::Set& LrDemands::after(uint32_t state, Kind last) {
     const uint32_t node = reading(state, last);
     solve();
     return nodes_[node].set;

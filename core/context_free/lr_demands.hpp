@@ -61,7 +61,7 @@ public:
     const std::vector<std::pair<SymbolId, uint32_t>>& gotos(uint32_t state) const { return gotos_[state]; }
     const Lookaheads& lookaheads(uint32_t state) { return steps(state).all; }
     // The demands of a state on top, if a lexeme of a kind was read last. Valid until the next call.
-    const Set& behind(uint32_t state, Kind last);
+    const Set& after(uint32_t state, Kind last);
     // Of a goto of the state, for some lookaheads at least. Of a node `set` has the demands once `solve` was called.
     const Outcomes& outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads);
     void solve();

@@ -76,9 +76,9 @@ LrLiveness::Context LrLiveness::context(uint32_t state, const std::vector<Contex
 }
 
 bool LrLiveness::can_finish(uint32_t state, Kind last, const std::vector<Context>& below) {
-    if (last != kAnyKind) return meets(state, demands_.behind(state, last), below);
+    if (last != kAnyKind) return meets(state, demands_.after(state, last), below);
     for (Kind kind = 0; kind < demands_.kind_count(); ++kind)
-        if (meets(state, demands_.behind(state, kind), below)) return true;
+        if (meets(state, demands_.after(state, kind), below)) return true;
     return false;
 }
 

@@ -41,8 +41,8 @@ bool LrTables::ends_well(const ContextFreeGrammar& grammar, uint32_t began, cons
         for (const ContextFreeGrammar::Edge& edge : grammar.edges(place.item)) {
             const Action* next = action(place.state, edge.symbol + grammar.is_rule(edge.symbol));
             if (!next || next->reduces) return false;
-            const Place behind{next->target, edge.target, place.length + 1};
-            if (seen.insert(behind).second) todo.push_back(behind);
+            const Place after{next->target, edge.target, place.length + 1};
+            if (seen.insert(after).second) todo.push_back(after);
         }
     }
     return true;

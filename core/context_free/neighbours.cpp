@@ -70,7 +70,7 @@ std::vector<LexemeId> NeighbourClasses::lexemes_of(SymbolId terminal) const {
 
 // When the lexemes of `before` may follow a lexeme, whether or not something ignored comes between them.
 template <class Before>
-When NeighbourClasses::behind(LexemeId lexeme, uint32_t between, const Before& before) {
+When NeighbourClasses::after(LexemeId lexeme, uint32_t between, const Before& before) {
     When best = before(lexeme);
     bool leaves = false, arrives = false;  // through ignored lexemes, one or more
     for (size_t k = 0; k < between_[between].size() && best != When::kAlways; ++k) {
@@ -87,7 +87,7 @@ When NeighbourClasses::followed(LexemeId lexeme, uint32_t between, LexemeId next
     const uint32_t beginning = adjacency_.beginning(next);
     if (const uint32_t known = followed_[between].find(lexeme, beginning); known != PairMap::kNone)
         return static_cast<When>(known);
-    const When when = behind(lexeme, between, [&](LexemeId last) { return adjacency_.followed(last, next); });
+    const When when = after(lexeme, between, [&](LexemeId last) { return adjacency_.followed(last, next); });
     followed_[between].insert(lexeme, beginning, static_cast<uint32_t>(when));
     return when;
 }
@@ -111,7 +111,7 @@ When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
         for (const Way& way : ways_[next]) note(follows_way(lexeme, way));
     else
         for (uint32_t between = 0; between < between_.size(); ++between)
-            note(guest ? behind(lexeme, between, [&](LexemeId last) { return adjacency_.before(last, guest->first); })
+            note(guest ? after(lexeme, between, [&](LexemeId last) { return adjacency_.before(last, guest->first); })
                        : follows_way(lexeme, {between, lexemes_of(next)}));
     return least == most ? least : When::kSometimes;
 }
@@ -168,12 +168,12 @@ std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(cons
         const std::vector<LexemeId> lexemes = told_apart(lexemes_of(read[at]));
         for (size_t next = 0; next < read.size(); ++next) {
             const When when = follows(lexemes, read[next]);
-            out[at].behind.push_back(when);
+            out[at].after.push_back(when);
             out[next].before.push_back(when);
         }
         const bool may_end = std::all_of(lexemes.begin(), lexemes.end(),
                                          [&](LexemeId lexeme) { return adjacency_.last(lexeme) == When::kAlways; });
-        out[at].behind.push_back(may_end ? When::kAlways : When::kNever);
+        out[at].after.push_back(may_end ? When::kAlways : When::kNever);
     }
     return out;
 }
@@ -206,7 +206,7 @@ void NeighbourClasses::find_follow(const std::vector<SymbolId>& read, const std:
     always_[0] = ever_[0] = ~Set{0};
     last_ = 1;
     for (const auto& [each, own] : classes) {
-        const Row& row = each.behind;
+        const Row& row = each.after;
         if (row.empty() || row.back() == When::kAlways) last_ |= Set{1} << own;
         for (size_t next = 0; next < read.size(); ++next) {
             const Set bit = Set{1} << class_of_[read[next]];

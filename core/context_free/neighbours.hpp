@@ -42,7 +42,7 @@ private:
     using When = Adjacency::When;
     using Row = std::vector<When>;  // by terminal that is read
     struct Neighbours {
-        Row behind;  // when the others may follow it, then the end of the text; always if empty
+        Row after;   // when the others may follow it, then the end of the text; always if empty
         Row before;  // when it may follow the terminals whose row is not empty
         auto operator<=>(const Neighbours&) const = default;
     };
@@ -59,7 +59,7 @@ private:
     const ForeignTerminal* foreign(SymbolId terminal) const;
     bool is_free(SymbolId terminal);
     template <class Before>
-    When behind(LexemeId lexeme, uint32_t between, const Before& before);
+    When after(LexemeId lexeme, uint32_t between, const Before& before);
     When followed(LexemeId lexeme, uint32_t between, LexemeId next);
     When follows_way(LexemeId lexeme, const Way& way);
     When follows_lexeme(LexemeId lexeme, SymbolId next);

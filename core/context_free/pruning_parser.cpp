@@ -35,13 +35,13 @@ bool PruningParser::is_pruned(LexemeId lexeme) const {
 
 // Whether anything can follow a lexeme of a pruned terminal.
 bool PruningParser::goes_on(ParserState state, LexemeId lexeme) {
-    const ParserState behind = inner_->shift(state, grammar_.lexemes()[lexeme].terminal);
-    if (inner_->accepting(behind) && ever(adjacency_.last(lexeme))) return true;
-    const auto viable = sets_[inner_->viable(behind)];
+    const ParserState after = inner_->shift(state, grammar_.lexemes()[lexeme].terminal);
+    if (inner_->accepting(after) && ever(adjacency_.last(lexeme))) return true;
+    const auto viable = sets_[inner_->viable(after)];
     return std::any_of(viable.begin(), viable.end(),
                        [&](LexemeId next) { return !is_pruned(next) && ever(adjacency_.followed(lexeme, next)); }) ||
            std::any_of(foreign_.begin(), foreign_.end(), [&](const ForeignTerminal& next) {
-               return ever(adjacency_.before(lexeme, next.first)) && inner_->shift(behind, next.terminal);
+               return ever(adjacency_.before(lexeme, next.first)) && inner_->shift(after, next.terminal);
            });
 }
 

@@ -37,8 +37,8 @@ void Strands::follow(const Strand& strand, uint8_t byte, std::vector<Strand>& ou
         if (!lexer_.may_follow(end.lexeme, byte)) continue;
         const Promise promise = lexer_.keep(lexer_.both(strand.promise, end.promise), byte);
         if (promise == kBroken) continue;
-        if (const ParserState behind = this->behind(strand.parser, end.lexeme))
-            add(behind, lexer_.next(lexer_.start(parser_.viable(behind)), byte), promise);
+        if (const ParserState after = this->after(strand.parser, end.lexeme))
+            add(after, lexer_.next(lexer_.start(parser_.viable(after)), byte), promise);
     }
 }
 
@@ -91,8 +91,8 @@ PlaceId Strands::step(PlaceId place, uint8_t byte, std::vector<Strand> others) {
 bool Strands::ends_well(const Strand& strand) {
     if (!lexer_.may_end(strand.promise)) return false;
     for (const Lexer::End& end : lexer_.ends(strand.lexer)) {
-        const ParserState behind = this->behind(strand.parser, end.lexeme);
-        if (behind && lexer_.may_end(end.promise) && parser_.accepting(behind)) return true;
+        const ParserState after = this->after(strand.parser, end.lexeme);
+        if (after && lexer_.may_end(end.promise) && parser_.accepting(after)) return true;
     }
     return false;
 }
@@ -109,8 +109,8 @@ ByteSet Strands::next_bytes(PlaceId place) {
     for (const Strand& strand : (*this)[place]) {
         out.add(lexer_.next_bytes(strand.lexer));
         for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k)
-            if (const ParserState behind = this->behind(strand.parser, lexer_.ends(strand.lexer)[k].lexeme))
-                out.add(lexer_.next_bytes(lexer_.start(parser_.viable(behind))));
+            if (const ParserState after = this->after(strand.parser, lexer_.ends(strand.lexer)[k].lexeme))
+                out.add(lexer_.next_bytes(lexer_.start(parser_.viable(after))));
     }
     return out;
 }
@@ -125,11 +125,11 @@ uint32_t Strands::min_bytes(PlaceId place) {
 uint32_t Strands::min_bytes(const Strand& strand) {
     uint32_t best = ContextFreeGrammar::kFar;
     for (const Lexer::Component& component : lexer_.components(strand.lexer))
-        best = std::min(best, lexer_.min_bytes(component) + min_bytes_behind(strand.parser, component.lexeme));
+        best = std::min(best, lexer_.min_bytes(component) + min_bytes_after(strand.parser, component.lexeme));
     return best;
 }
 
-uint32_t Strands::min_bytes_behind(ParserState parser, LexemeId lexeme) {
+uint32_t Strands::min_bytes_after(ParserState parser, LexemeId lexeme) {
     const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
     if (grammar_.is_ignored(terminal)) return parser_.min_bytes(parser);
     const auto all = parser_.distances(parser);
@@ -147,11 +147,11 @@ ByteSet Strands::nearer_bytes(PlaceId place) {
 ByteSet Strands::nearer_bytes(const Strand& strand, uint32_t least) {
     ByteSet out;
     for (const Lexer::Component& component : lexer_.components(strand.lexer))
-        if (lexer_.min_bytes(component) + min_bytes_behind(strand.parser, component.lexeme) <= least)
+        if (lexer_.min_bytes(component) + min_bytes_after(strand.parser, component.lexeme) <= least)
             out.add(lexer_.nearer_bytes(component));
     for (const Lexer::End& end : lexer_.ends(strand.lexer))
-        if (min_bytes_behind(strand.parser, end.lexeme) <= least)
-            if (const ParserState behind = this->behind(strand.parser, end.lexeme)) add_nearer(behind, least, out);
+        if (min_bytes_after(strand.parser, end.lexeme) <= least)
+            if (const ParserState after = this->after(strand.parser, end.lexeme)) add_nearer(after, least, out);
     return out;
 }
 
@@ -173,12 +173,12 @@ bool Strands::keeps_soon(LexerState lexer, Promise promise) {
     for (SymbolId terminal = 0; terminal < grammar_.terminal_count(); ++terminal)
         if (grammar_.is_ignored(terminal))
             for (LexemeId lexeme : grammar_.lexemes_of(terminal)) ignored.push_back(lexeme);
-    const LexerState behind = lexer_.start(sets_.intern(std::move(ignored)));
+    const LexerState ignoring = lexer_.start(sets_.intern(std::move(ignored)));
     bool found = false;
     for (unsigned b = 0; b < 256 && !found; ++b) {
         const auto byte = static_cast<uint8_t>(b);
         found = lexer_.next(lexer, byte) && lexer_.keep(promise, byte) == kNoPromise;
-        if (found || !lexer_.next(behind, byte)) continue;
+        if (found || !lexer_.next(ignoring, byte)) continue;
         for (size_t k = 0; k < lexer_.ends(lexer).size() && !found; ++k)
             found = lexer_.keep(lexer_.both(promise, lexer_.ends(lexer)[k].promise), byte) == kNoPromise;
     }

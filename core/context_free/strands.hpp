@@ -42,7 +42,7 @@ public:
     // A superset of the bytes after which that is less.
     ByteSet nearer_bytes(PlaceId place);
     // The state after a terminal, which may be an ignored one. kNoParse if it cannot follow.
-    ParserState behind(ParserState state, LexemeId lexeme) {
+    ParserState after(ParserState state, LexemeId lexeme) {
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
         return grammar_.is_ignored(terminal) ? state : parser_.shift(state, terminal);
     }
@@ -68,7 +68,7 @@ private:
     bool find_end(const Strand& strand);
     bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
-    uint32_t min_bytes_behind(ParserState parser, LexemeId lexeme);
+    uint32_t min_bytes_after(ParserState parser, LexemeId lexeme);
     void add_nearer(ParserState parser, uint32_t least, ByteSet& out);
     void unite(std::vector<Strand>& strands);
     PlaceId place_of(std::vector<Strand> strands);

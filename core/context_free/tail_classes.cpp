@@ -69,8 +69,8 @@ TailClass TailClasses::cut(std::string_view tail, Promise promise) {
         for (size_t k = 0; k < lexer_.ends(state).size(); ++k) {
             const Lexer::End end = lexer_.ends(state)[k];
             if (!lexer_.may_follow(end.lexeme, static_cast<uint8_t>(tail[read]))) continue;
-            const TailClass behind = of(tail.substr(read), lexer_.both(promise, end.promise));
-            if (behind) cuts.emplace_back(end.lexeme, behind);
+            const TailClass after = of(tail.substr(read), lexer_.both(promise, end.promise));
+            if (after) cuts.emplace_back(end.lexeme, after);
         }
     }
     if (promise == kBroken) state = kNoLexeme;
@@ -87,10 +87,10 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
         for (const Lexer::Component& each : lexer_.components(state)) lexemes.push_back(each.lexeme);
         key[0] = sets_.intern(std::move(lexemes));
     }
-    for (auto [lexeme, behind] : cuts) key.insert(key.end(), {lexeme, behind});
+    for (auto [lexeme, after] : cuts) key.insert(key.end(), {lexeme, after});
     const TailClass tail = classes_.intern(key);
     if (depths_.size() <= tail) depths_.resize(tail + 1, 0);
-    for (auto [lexeme, behind] : cuts) depths_[tail] = std::max(depths_[tail], depths_[behind] + 1);
+    for (auto [lexeme, after] : cuts) depths_[tail] = std::max(depths_[tail], depths_[after] + 1);
     return tail;
 }
 
@@ -180,15 +180,15 @@ private:
         if (level.cuts == level.cuts_end && !level.promise) {
             tail = classes_.ending_in(level.state);
         } else {
-            behind_.clear();
+            rests_.clear();
             const std::string_view text = classes_.tables_.token(token);
             for (size_t k = level.cuts; k < level.cuts_end; ++k)
                 if (const Cut cut = cuts_[k]; cut.length < text.size())
                     if (const TailClass rest = classes_.of(text.substr(cut.length), cut.promise))
-                        behind_.emplace_back(cut.lexeme, rest);
-            tail = behind_.empty() && !level.promise
+                        rests_.emplace_back(cut.lexeme, rest);
+            tail = rests_.empty() && !level.promise
                        ? classes_.ending_in(level.state)
-                       : classes_.interned(level.state, level.state ? level.promise : kNoPromise, behind_);
+                       : classes_.interned(level.state, level.state ? level.promise : kNoPromise, rests_);
         }
         if (tail) tails_.emplace_back(tail, token);
     }
@@ -199,7 +199,7 @@ private:
     Tails& tails_;
     std::vector<Level> levels_;
     CutStack cuts_;
-    std::vector<std::pair<LexemeId, TailClass>> behind_;
+    std::vector<std::pair<LexemeId, TailClass>> rests_;
 };
 
 void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails) {
@@ -255,8 +255,8 @@ bool TailClasses::goes_on(ParserState state, TailClass tail) {
     for (size_t k = 0; k < cuts(tail).size() && !may; k += 2) {
         const uint32_t lexeme = cuts(tail)[k], next = cuts(tail)[k + 1];
         if (!sets_.has(viable, lexeme)) continue;
-        const ParserState behind = strands_.behind(state, lexeme);
-        may = behind && may_follow(behind, next);
+        const ParserState after = strands_.after(state, lexeme);
+        may = after && may_follow(after, next);
     }
     return may;
 }

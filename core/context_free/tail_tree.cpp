@@ -69,11 +69,11 @@ TailTree::Step TailTree::find(NodeId node, LexemeSets::SetId viable) {
         }
     }
     out.taken = tokens_.united(taken, tables_.words());
-    for (LexemeId lexeme : next) out.next.emplace_back(lexeme, behind(node, lexeme));
+    for (LexemeId lexeme : next) out.next.emplace_back(lexeme, after(node, lexeme));
     return out;
 }
 
-TailTree::NodeId TailTree::behind(NodeId node, LexemeId lexeme) {
+TailTree::NodeId TailTree::after(NodeId node, LexemeId lexeme) {
     if (const auto it = nodes_[node].next.find(lexeme); it != nodes_[node].next.end()) return it->second;
     std::vector<Group> groups;
     for (const Group& group : nodes_[node].groups) {

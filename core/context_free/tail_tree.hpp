@@ -50,7 +50,7 @@ private:
         std::unordered_map<LexemeId, NodeId> next;
         uint32_t depth = 0;
     };
-    NodeId behind(NodeId node, LexemeId lexeme);
+    NodeId after(NodeId node, LexemeId lexeme);
     uint32_t number(const TokenSet* tokens);
     Step find(NodeId node, LexemeSets::SetId viable);
 

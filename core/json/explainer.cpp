@@ -155,7 +155,7 @@ std::string Explainer::expected_string(const Configuration& config, uint8_t byte
     const LazyDfa::State& state = program_.dfa().state(config.state);
     const std::string name = "the string" + at(pointer);
     if (byte == '"' && stepper_.string_satisfied(config).any())
-        return config.frame->tracking ? name + " would repeat what has to be different"
+        return config.frame->tracking ? name + " would repeat a value that has to be different"
                                       : name + " fits nothing that may stand here";
     if (byte < 0x20) return "control characters are written as escapes inside of a string";
     uint32_t least = kUnbounded, most = 0;
@@ -188,7 +188,7 @@ std::string Explainer::expected_literal(const Configuration& config, uint8_t byt
     Configuration closed = config;
     if (!stepper_.close_value(closed, satisfied, config.start, 0, arena))
         return "the " + thing + at(pointer) +
-               (config.frame->tracking ? " would repeat what has to be different"
+               (config.frame->tracking ? " would repeat a value that has to be different"
                                        : " fits nothing that may stand here");
     return refusal(closed, byte, text, arena);
 }

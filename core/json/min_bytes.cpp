@@ -183,17 +183,17 @@ uint32_t MinBytes::min_bytes_rest(const FrameState* state, bool opened) {
 }
 
 // The same from the end of the value that the container is waiting for.
-uint32_t MinBytes::min_bytes_behind(const FrameState* state) {
+uint32_t MinBytes::min_bytes_after(const FrameState* state) {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
-    if (state->id && state->id < behind_.size() && behind_[state->id] != kFar) return behind_[state->id];
+    if (state->id && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
     uint32_t best = kFar;
     for (const Move& move : positions_.children[state->child].moves) {
         Needed rest = needed(state, move.slot);
         best = std::min(best, plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
     }
     if (state->id) {
-        if (behind_.size() <= state->id) behind_.resize(state->id * 2 + 16, kFar);
-        behind_[state->id] = best;
+        if (bytes_after_.size() <= state->id) bytes_after_.resize(state->id * 2 + 16, kFar);
+        bytes_after_[state->id] = best;
     }
     return best;
 }
@@ -300,17 +300,17 @@ uint32_t MinBytes::min_bytes(const Configuration& config) {
     switch (config.mode) {
         case kColon:
             total = gaps_.colon_bytes() - read + min_bytes_position(states_.position_of(state), depth) +
-                    uint64_t{min_bytes_behind(state)};
+                    uint64_t{min_bytes_after(state)};
             break;
         case kValue:
         case kItem: {
             const bool repeated = config.mode == kItem && config.frame->items && config.frame->items->count;
             total = gaps_.gap_bytes_left(config) + min_bytes_position(config.state, depth, repeated) +
-                    uint64_t{min_bytes_behind(state)};
+                    uint64_t{min_bytes_after(state)};
             break;
         }
-        case kString: total = min_bytes_string(config) + uint64_t{min_bytes_behind(state)}; break;
-        case kLiteral: total = min_bytes_literal(config) + uint64_t{min_bytes_behind(state)}; break;
+        case kString: total = min_bytes_string(config) + uint64_t{min_bytes_after(state)}; break;
+        case kLiteral: total = min_bytes_literal(config) + uint64_t{min_bytes_after(state)}; break;
         case kFirstItem:
         case kFirstKey: total = min_bytes_first(config); break;
         case kNextKey: total = min_bytes_next_key(config); break;

@@ -35,7 +35,7 @@ public:
     Needed needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     uint32_t closed(const Needed& inside) const;
     void settle_min_bytes();
-    uint32_t min_bytes_behind(const FrameState* state);
+    uint32_t min_bytes_after(const FrameState* state);
     uint32_t min_bytes(const Configuration& config);
 
     std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty until computed
@@ -68,8 +68,8 @@ private:
     ShortestRest& rest_;
     std::vector<uint32_t>
         of_repeated_;  // [value] the same after an item of an array with unique items; empty if there are none
-    std::vector<uint32_t> of_lines_;  // [value] line breaks of the instance with the fewest; empty if there are none
-    std::vector<uint32_t> behind_;    // [state]
+    std::vector<uint32_t> of_lines_;     // [value] line breaks of the instance with the fewest; empty if there are none
+    std::vector<uint32_t> bytes_after_;  // [state]
 };
 
 }  // namespace schemagen

@@ -76,7 +76,7 @@ void ShortestRest::remember_required(const FrameState* state) {
 }
 
 // Tokens from the end of the value that a container is waiting for to after its bracket.
-uint32_t ShortestRest::most_behind(const Frame* frame) const {
+uint32_t ShortestRest::most_after(const Frame* frame) const {
     const FrameState* state = frame->state;
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
     const std::vector<Move>& moves = positions_.children[state->child].moves;
@@ -118,8 +118,8 @@ const Around& ShortestRest::summed(const Frame* frame) {
 
 void ShortestRest::sum_around(const Around& around, const Frame* parent) {
     const Around& beyond = parent->around;
-    around.least = plus(beyond.least, min_bytes_.min_bytes_behind(parent->state));
-    around.most = plus(beyond.most, most_behind(parent));
+    around.least = plus(beyond.least, min_bytes_.min_bytes_after(parent->state));
+    around.most = plus(beyond.most, most_after(parent));
 }
 
 bool ShortestRest::has_sums(const Frame* frame) const {
@@ -134,12 +134,11 @@ uint32_t ShortestRest::most_tokens_around(const Configuration& config) const {
     switch (config.mode) {
         case kColon:
             return plus(around, uint64_t{gaps_.colon_bytes()} +
-                                    most_position(states_.position_of(config.frame->state)) +
-                                    most_behind(config.frame));
+                                    most_position(states_.position_of(config.frame->state)) + most_after(config.frame));
         case kValue:
-        case kItem: return plus(around, uint64_t{1} + most_position(config.state) + most_behind(config.frame));
+        case kItem: return plus(around, uint64_t{1} + most_position(config.state) + most_after(config.frame));
         case kString:
-        case kLiteral: return plus(around, most_behind(config.frame));
+        case kLiteral: return plus(around, most_after(config.frame));
         default: return plus(around, uint64_t{1} + most_rest(config.frame, false));
     }
 }
@@ -154,10 +153,10 @@ uint32_t ShortestRest::most_tokens(const Configuration& config) {
     std::string word;
     switch (config.mode) {
         case kValue:
-        case kItem: return plus(around, uint64_t{space} + most_position(config.state) + most_behind(config.frame));
+        case kItem: return plus(around, uint64_t{space} + most_position(config.state) + most_after(config.frame));
         case kString:
         case kLiteral:
-            return rest_of_word(config, word) ? plus(around, word.size() + uint64_t{most_behind(config.frame)}) : kFar;
+            return rest_of_word(config, word) ? plus(around, word.size() + uint64_t{most_after(config.frame)}) : kFar;
         case kFirstItem:
         case kFirstKey: return plus(around, most_rest(config.frame, true));
         case kNextKey:

@@ -33,7 +33,7 @@ public:
     bool write_shortest(const Configuration& config, std::string& out);
 
 private:
-    uint32_t most_behind(const Frame* frame) const;
+    uint32_t most_after(const Frame* frame) const;
     uint32_t most_rest(const Frame* frame, bool opened) const;
     uint32_t most_position(uint32_t id) const;
     uint32_t most_key(const Configuration& config);

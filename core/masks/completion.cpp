@@ -333,13 +333,13 @@ bool Completions::is_noted(uint32_t id) const {
 
 // [k]: the fewest tokens of the text from byte k on, and of the rest that is noted of the configuration it leads to.
 std::vector<uint32_t> Completions::count_tokens(std::string& text, uint32_t id) const {
-    std::vector<uint32_t> behind;
+    std::vector<uint32_t> suffix;
     for (uint32_t bytes = 0; id != kNone; id = known_[id].next) {
-        behind.push_back(known_[id].tokens);
+        suffix.push_back(known_[id].tokens);
         if (known_[id].tokens == 0 || bytes++ == longest_) break;
         text.push_back(static_cast<char>(known_[id].byte));
     }
-    return spelling_->fewest_tokens(text, behind);
+    return spelling_->fewest_tokens(text, suffix);
 }
 
 std::string Completions::text(const Configuration& config, Arena& arena) {
@@ -544,10 +544,10 @@ void Completions::each_key_closing(const StringExit& exit, const Configuration& 
 
 // Store the number of tokens needed after each tail.
 template <class Ask>
-void Completions::read_tails(const Configuration& behind, Arena& arena, const Ask& ask) {
+void Completions::read_tails(const Configuration& following, Arena& arena, const Ask& ask) {
     tail_needs_.assign(tables_.tail_count(), kUnasked);
-    tail_needs_[0] = ask(behind);
-    walk_tokens(automaton_, tables_.tails(), behind, arena, [&](uint32_t node, const Configuration& next) {
+    tail_needs_[0] = ask(following);
+    walk_tokens(automaton_, tables_.tails(), following, arena, [&](uint32_t node, const Configuration& next) {
         const uint32_t need = ask(next);
         for (uint32_t tail : tables_.tails().tokens_at(node)) tail_needs_[tail] = need;
     });

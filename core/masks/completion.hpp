@@ -137,7 +137,7 @@ private:
     void each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
                           const uint32_t* among, const Ask& ask, const Visit& visit);
     template <class Ask>
-    void read_tails(const Configuration& behind, Arena& arena, const Ask& ask);
+    void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
     bool is_given_up(const Configuration& config);
     bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
     template <class Visit>

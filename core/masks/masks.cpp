@@ -126,8 +126,8 @@ Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
 
 // ---- the next token -----------------------------------------------------------------------------------------------
 
-std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration& behind, Arena& arena) {
-    LocalKey key = view_.local_key(behind, tables_.longest_token());
+std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration& following, Arena& arena) {
+    LocalKey key = view_.local_key(following, tables_.longest_token());
     if (key.usable) {
         auto it = tails_.find(key);
         if (it != tails_.end()) return it->second;
@@ -137,7 +137,7 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
     set_bit(made->words.data(), 0);
     const Trie& trie = tables_.tails();
     walk(
-        trie, trie.root(), view_.detached(behind, arena), arena,
+        trie, trie.root(), view_.detached(following, arena), arena,
         [&](std::span<const uint32_t> tails) {
             for (uint32_t tail : tails) set_bit(made->words.data(), tail);
         },
@@ -164,26 +164,26 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
 uint32_t Masks::tails(const Configuration& inside, uint32_t how, Arena& arena) {
     uint32_t& known = view_.tails_of(inside);
     if (how == ContainerView::kFirst && known != UINT32_MAX) return known;
-    Configuration behind;
-    uint32_t found = view_.after_close(inside, how, behind, arena) ? tails_behind(behind, arena) : 0;
+    Configuration following;
+    uint32_t found = view_.after_close(inside, how, following, arena) ? tails_after(following, arena) : 0;
     if (how == ContainerView::kFirst) known = found;
     return found;
 }
 
-uint32_t Masks::tails_behind(const Configuration& behind, Arena& arena) {
+uint32_t Masks::tails_after(const Configuration& following, Arena& arena) {
     poll();
-    auto local = local_tails(behind, arena);
+    auto local = local_tails(following, arena);
     std::vector<uint32_t> words(local->words);
     for (const Exits& exits : local->exits) {
-        const uint32_t* after = sets_[tails(behind, exits.how, arena)].data();
+        const uint32_t* after = sets_[tails(following, exits.how, arena)].data();
         for (auto [rest, tail] : exits.pairs)
             if (has_bit(after, rest)) set_bit(words.data(), tail);
     }
     for (uint32_t tail : local->unclear)
-        if (reads(behind, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
-    if (view_.has_used_keys(behind))
+        if (reads(following, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
+    if (view_.has_used_keys(following))
         for (uint32_t tail : tables_.tails_with_key())
-            if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena))
+            if (has_bit(words.data(), tail) && !reads(following, tables_.tail_text(tail), arena))
                 clear_bit(words.data(), tail);
     const uint64_t hash = hash_words(words.data(), words.size());
     uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
@@ -258,8 +258,9 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Configurat
     const std::vector<uint32_t> declared = declared_keys(config);
     const auto all_exits = strings_.exits(body.state, body.counting, tables_);
     for (const StringExit& exit : *all_exits) {
-        Configuration behind = config;
-        if (view_.close_string(behind, exit.state, exit.chars, arena)) add_exit(mask, exit, declared, behind, arena);
+        Configuration following = config;
+        if (view_.close_string(following, exit.state, exit.chars, arena))
+            add_exit(mask, exit, declared, following, arena);
     }
 }
 
@@ -278,16 +279,16 @@ std::vector<uint32_t> Masks::declared_keys(const Configuration& config) {
 // The tokens, except those of `declared`, that leave a string at one state, by the text allowed after its closing
 // quote.
 void Masks::add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
-                     const Configuration& behind, Arena& arena) {
+                     const Configuration& following, Arena& arena) {
     auto is_extra = [&](uint32_t token) {
         return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token);
     };
-    if (behind.outside) {
+    if (following.outside) {
         for (auto [tail, token] : exit.tails)
             if (is_extra(token)) mask.unclear.push_back(token);
         return;
     }
-    auto follow = local_tails(behind, arena);
+    auto follow = local_tails(following, arena);
     for (uint32_t tail : follow->unclear)
         for (auto [own, token] : exit.tails)
             if (own == tail && is_extra(token)) mask.unclear.push_back(token);

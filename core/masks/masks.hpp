@@ -80,12 +80,12 @@ private:
     void add_string(LocalMask& mask, const StringBody& body, const Configuration& from, Arena& arena);
     std::vector<uint32_t> declared_keys(const Configuration& config);
     void add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
-                  const Configuration& behind, Arena& arena);
+                  const Configuration& following, Arena& arena);
     void add_walk(LocalMask& mask, uint32_t top, const Configuration& from, Arena& arena);
     bool add_listed(LocalMask& mask, const Configuration& from, Arena& arena);
-    std::shared_ptr<const LocalTails> local_tails(const Configuration& behind, Arena& arena);
+    std::shared_ptr<const LocalTails> local_tails(const Configuration& following, Arena& arena);
     uint32_t tails(const Configuration& inside, uint32_t how, Arena& arena);
-    uint32_t tails_behind(const Configuration& behind, Arena& arena);
+    uint32_t tails_after(const Configuration& following, Arena& arena);
     const std::vector<uint32_t>& through(Exits& exits, uint32_t set);
     void copy_base(const LocalMask& mask, uint32_t* words) const;
     uint32_t fill_tracking(const Configuration& config, uint32_t* words, Arena& arena);

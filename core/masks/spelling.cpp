@@ -15,12 +15,12 @@ Spelling::Spelling(const VocabularyTables& tables) : tables_(tables) {
     }
 }
 
-std::vector<uint32_t> Spelling::fewest_tokens(const std::string& text, std::span<const uint32_t> behind) const {
+std::vector<uint32_t> Spelling::fewest_tokens(const std::string& text, std::span<const uint32_t> suffix) const {
     const Trie& trie = tables_.all();
     std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
     fewest.back() = 0;
-    std::copy(behind.begin(), behind.end(), fewest.end() - static_cast<ptrdiff_t>(behind.size()));
-    for (size_t begin = text.size() + 1 - std::max<size_t>(behind.size(), 1); begin-- > 0;) {
+    std::copy(suffix.begin(), suffix.end(), fewest.end() - static_cast<ptrdiff_t>(suffix.size()));
+    for (size_t begin = text.size() + 1 - std::max<size_t>(suffix.size(), 1); begin-- > 0;) {
         poll();
         uint32_t node = trie.root();
         for (size_t at = begin; at < text.size(); ++at) {

@@ -18,8 +18,8 @@ public:
     // Whether every byte of JSON is a token. Bytes that begin no character do not matter.
     bool spells_all() const { return spells_all_; }
     // [k]: the fewest tokens that spell the text from byte k on; kFar and above if none do.
-    // `behind`: the same counts for the known suffix of the text.
-    std::vector<uint32_t> fewest_tokens(const std::string& text, std::span<const uint32_t> behind = {}) const;
+    // `suffix`: the same counts for the known suffix of the text.
+    std::vector<uint32_t> fewest_tokens(const std::string& text, std::span<const uint32_t> suffix = {}) const;
     // Of the whole text, where every text can be spelled; kFar elsewhere.
     uint32_t count(const std::string& text) const { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; }
 

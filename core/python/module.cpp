@@ -102,7 +102,7 @@ void raise_many_readings(const LimitExceeded& e) {
         "LimitError",
         shown(e.reached) + " ways to read one text are followed side by side, the limit is " + shown(e.limit) +
             " (max_alternatives)",
-        "the grammar leaves open in so many places of the text which rule is read",
+        "the text has many places at which the grammar allows more than one rule",
         "raise schemagen.Limits(max_alternatives=...), or let a terminal say sooner which rule it begins or ends");
 }
 
@@ -139,9 +139,10 @@ void translate_to_ours(const std::exception_ptr& pointer) {
     } catch (const NotLively& e) {
         raise_ours(
             "UnsupportedGrammarError", e.what(),
-            "the longest match of a terminal takes what has to follow it, which is not searched for in a grammar "
-            "with values of other specs inside",
-            "tell the terminal from what follows it by its characters, or ignore white space between them");
+            "the longest match of a terminal takes the text that has to follow it; grammars with values of other "
+            "specs inside are not searched for such matches",
+            "let the next terminal begin with characters that this one cannot hold, or ignore white space between "
+            "them");
     } catch (const ShapeError& e) {
         raise_ours("BitmaskShapeError", e.what(), "",
                    "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");

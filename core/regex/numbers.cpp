@@ -305,9 +305,9 @@ bool Numbers::completes(const NumberState& s) const {
     for (; more >= least; --more) {
         const auto count = static_cast<uint32_t>(more);
         if (in_integer && (rule.forms & NumberRule::kWhole) && reaches(s, count, 0, first + more, true)) return true;
-        const uint32_t behind = rule.fraction_digits - s.fraction;
+        const uint32_t decimals = rule.fraction_digits - s.fraction;
         if ((rule.forms & NumberRule::kPoint) && (places || !in_integer) &&
-            reaches(s, count + behind, -places, first + more, false))
+            reaches(s, count + decimals, -places, first + more, false))
             return true;
     }
     if (!(rule.forms & NumberRule::kExponent)) return false;
@@ -431,16 +431,16 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
     if (!side(s).any) return false;
     const bool in_integer = s.phase == kInteger;
     const uint32_t most_integer = in_integer ? rule.integer_digits - s.digits : 0,
-                   most_behind = rule.fraction_digits - s.fraction;
+                   most_decimals = rule.fraction_digits - s.fraction;
     const uint32_t point = in_integer ? 1 : 0;
     const int32_t first = s.digits - 1 - s.fraction;
-    // The mantissa grows by `integer` digits, and by `behind` digits after the point, `used` bytes in all.
-    auto ends = [&](uint32_t integer, uint32_t behind, uint32_t used) {
+    // The mantissa grows by `integer` digits, and by `decimals` digits after the point, `used` bytes in all.
+    auto ends = [&](uint32_t integer, uint32_t decimals, uint32_t used) {
         ++work;
         const auto top = first + static_cast<int32_t>(integer);
-        const uint32_t more = integer + behind;
+        const uint32_t more = integer + decimals;
         if (used == bytes) {
-            const bool whole = in_integer && !behind;
+            const bool whole = in_integer && !decimals;
             if (!(rule.forms & (whole ? NumberRule::kWhole : NumberRule::kPoint))) return false;
             return reaches(s, more, top - static_cast<int32_t>(s.digits + more) + 1, top, whole);
         }
@@ -449,8 +449,8 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
     };
     for (uint32_t integer = 0; integer <= std::min(most_integer, bytes); ++integer) {
         if (s.phase != kPoint && ends(integer, 0, integer)) return true;
-        for (uint32_t behind = 1; behind <= most_behind && integer + point + behind <= bytes; ++behind)
-            if (ends(integer, behind, integer + point + behind)) return true;
+        for (uint32_t decimals = 1; decimals <= most_decimals && integer + point + decimals <= bytes; ++decimals)
+            if (ends(integer, decimals, integer + point + decimals)) return true;
     }
     return false;
 }

@@ -294,11 +294,11 @@ VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, 
     serial_ = ++serials;
 }
 
-Trie VocabularyTables::tokens_with(const ByteSet& bytes, size_t behind) const {
+Trie VocabularyTables::tokens_with(const ByteSet& bytes, size_t following) const {
     std::vector<uint32_t> kept;
     for (uint32_t id : all_.tokens) {
         const std::string_view text = token(id);
-        const auto end = text.end() - static_cast<ptrdiff_t>(std::min(behind, text.size()));
+        const auto end = text.end() - static_cast<ptrdiff_t>(std::min(following, text.size()));
         if (std::any_of(text.begin(), end, [&](char byte) { return bytes.has(static_cast<uint8_t>(byte)); }))
             kept.push_back(id);
     }

@@ -120,8 +120,8 @@ public:
     bool has_marks() const { return has_marks_; }
     bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
-    // Of the tokens that have a certain byte, those with at least `behind` more bytes after it.
-    Trie tokens_with(const ByteSet& bytes, size_t behind) const;
+    // Of the tokens that have a certain byte, those with at least `following` more bytes after it.
+    Trie tokens_with(const ByteSet& bytes, size_t following) const;
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
     bool is_plain(uint32_t id) const { return has_bit(plain_.back().data(), id); }

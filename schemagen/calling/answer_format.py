@@ -1,11 +1,11 @@
-"""A profile, the tools and what is allowed, put together: the graph of an answer, and its writing.
+"""The graph of an answer, made from a profile, the tools and the allowed kinds of answers; and the text of past calls.
 
     answer = text                                  tool_choice "auto", "none"
            | text? begin call (separator call)* end      "auto"; without text "required"
-           | (text? call)+ text?                   where calls stand in the text one by one
+           | (text? call)+ text?                   if the format has calls one by one in the text
 
-With one call at most the answer ends behind it; otherwise text may follow, where the format has it. The head of each tool is
-a part of its own, so the name decides which arguments follow, and a name that is no tool's cannot be written.
+If at most one call is allowed, the answer ends after it; otherwise text may follow, if the format allows it. The head of each
+tool is a part of its own, so the name decides which arguments follow, and the model can write no other name.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ _IDS = ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH,
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """The answers that are allowed, as a grammar, and how to read them.
+    """The allowed answers as a grammar, and a reader for them.
 
     Attributes:
         profile: The format.
-        graph: The grammar; it has a `vocabulary` and a `matcher`, as every grammar.
+        graph: The grammar; like every grammar it has a `vocabulary` and a `matcher`.
     """
 
     profile: Profile
     graph: GrammarGraph
 
     def read(self, token_ids: Iterable[int]) -> Answer:
-        """Take an answer apart.
+        """Split an answer into text and calls.
 
         Args:
-            token_ids: All of its tokens, with or without EOS.
+            token_ids: All tokens of the answer, with or without EOS.
 
         Raises:
             MatcherError: The answer is not complete.
@@ -75,7 +75,7 @@ class Wire:
 
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
-    """Return calls, names and JSON arguments, as models of a family write them; ids are counted."""
+    """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
     written = [
         profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}")
         + _written_arguments(profile, text)
@@ -94,7 +94,7 @@ def _written_arguments(profile: Profile, text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def build(  # noqa: PLR0913 - what an answer is made of
+def build(  # noqa: PLR0913 - the ingredients of an answer
     profile: Profile,
     tools: tuple[Tool[..., Any], ...],
     vocabulary: Vocabulary,
@@ -105,24 +105,24 @@ def build(  # noqa: PLR0913 - what an answer is made of
     parallel: bool = False,
     limits: Limits | None = None,
 ) -> Wire:
-    """Return what a model may answer.
+    """Return the grammar of the answers that a model may give.
 
     Args:
         profile: The format.
-        tools: Those that may be called.
+        tools: The tools that the model may call.
         vocabulary: The tokens of the model.
         specials: The markers of the profile that are special tokens, with their ids.
-        may_answer: Whether there may be text, and no call at all.
-        may_call: Whether there may be calls.
-        parallel: Whether there may be several.
+        may_answer: Whether the model may write text, without any call.
+        may_call: Whether the model may call tools.
+        parallel: Whether it may make several calls.
         limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
 
     Raises:
         SchemaError: The arguments of a tool cannot be compiled.
-        ToolError: A tool cannot be written in this format, or nothing at all is allowed.
+        ToolError: A tool cannot be written in this format, or calls are requested without tools.
     """
     if may_call and not tools:
-        raise ToolError("a call is asked for, and there are no tools", fix="pass tools=[...]")
+        raise ToolError("a call is requested, and there are no tools", fix="pass tools=[...]")
     graph = _Graph(profile, vocabulary, dict(specials), limits)
     starts: list[int] = []
     if may_call:
@@ -135,17 +135,17 @@ def build(  # noqa: PLR0913 - what an answer is made of
 def special_markers(profile: Profile, tokenizer: Any, vocabulary: Vocabulary) -> tuple[tuple[str, int], ...]:
     """Return the markers of a profile that are special tokens of a tokenizer, with their ids.
 
-    A marker that is an ordinary token, or none at all, is read as text.
+    A marker that is an ordinary token, or not a single token, is read as text.
     """
     known = special_tokens(tokenizer, vocabulary) if profile.markers else {}
     return tuple((marker, known[marker]) for marker in profile.markers if marker in known)
 
 
 class _Graph:
-    """The parts of an answer; built from the end to the beginning, because edges lead to parts that are there.
+    """The parts of an answer, built from the end to the beginning, because edges refer to parts by index.
 
-    Free text never holds the marker, not even spelled out where it is a special token: in the history of a chat it would
-    be read as that token.
+    Free text never holds the marker. If the marker is a special token, text must not spell it out either: in the history of a
+    chat the tokenizer would read it as that token.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class _Graph:
     def calls(self, tools: tuple[Tool[..., Any], ...], *, with_text: bool, parallel: bool) -> list[int]:
         """Return the starts of the answers with calls."""
         profile = self.profile
-        # 1) from a tail to what follows it: the end, and a place for the next call, which is wired in step 4.
+        # 1) after a tail: the end, and a place for the next call, which is wired in step 4
         after = [self.add(Part(None, final=True, label="the end of the answer"))]
         if parallel and profile.repeats and with_text:
             after = self.only_text()
@@ -169,10 +169,10 @@ class _Graph:
         tail = self.fixed(self._tail, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
         heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
-        # 3) what opens the first call
-        opening = heads if profile.repeats else self.fixed(self._behind_marker(profile.begin), heads)
+        # 3) the opening of the first call
+        opening = heads if profile.repeats else self.fixed(self._without_marker(profile.begin), heads)
         starts = self.triggered(opening, with_text=with_text)
-        # 4) the way back: another call, behind a separator or behind text
+        # 4) the way back: another call, after a separator or after text
         if profile.repeats:
             back = self.triggered(opening, with_text=with_text, spaced=True)
         else:
@@ -180,22 +180,22 @@ class _Graph:
         self.parts[again] = replace(self.parts[again], following=tuple(back))
         return starts
 
-    def head(self, tool: Tool[..., Any], behind: list[int], *, cut: bool) -> list[int]:
-        """Return the starts of a call: its head, without the marker that text ended in if that is part of it."""
+    def head(self, tool: Tool[..., Any], following: list[int], *, cut: bool) -> list[int]:
+        """Return the starts of a call: its head, without the marker that ended the text before if ``cut``."""
         text = self.profile.head
-        text = (self._behind_marker(text) if cut else text).replace("{name}", tool.name)
+        text = (self._without_marker(text) if cut else text).replace("{name}", tool.name)
         before, has_id, after = text.partition("{id}")
-        starts = self.fixed(after if has_id else before, self.arguments(tool, behind))
+        starts = self.fixed(after if has_id else before, self.arguments(tool, following))
         if has_id:
             marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
             named = self.fixed(marker, [self.add(Part(_IDS, following=tuple(starts), label=CallId()))])
             starts = self.fixed(before.removesuffix(marker), [*named, *starts])
         return starts
 
-    def arguments(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
+    def arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""
         try:
-            return self._arguments(tool, behind)
+            return self._arguments(tool, following)
         except UnsupportedSchemaError as error:
             if self.profile.arguments == "json" or error.code != "not-regular":
                 raise
@@ -207,32 +207,32 @@ class _Graph:
                 code="not-regular",
             ) from error
 
-    def _arguments(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
+    def _arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         if self.profile.arguments == "tagged":
-            return self.parameters(tool, behind)
+            return self.parameters(tool, following)
         is_python = self.profile.arguments == "python"
         if is_python:
             language: Any = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
         else:
             language = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
-        return [self.add(Part(language, tuple(behind), label=Arguments(tool, is_python)))]
+        return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python)))]
 
-    def parameters(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
-        """Return the start of the tagged parameters of a tool, each of them a few parts."""
+    def parameters(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
+        """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
         for parameters in tagged.parameters_of(tool.spec, self.profile):
-            rest = behind
+            rest = following
             for parameter in reversed(parameters):
                 taken = self.parameter(parameter, rest)
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
         return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
-    def parameter(self, parameter: tagged.Parameter, behind: list[int]) -> list[int]:
+    def parameter(self, parameter: tagged.Parameter, following: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
         profile, end, set_apart = self.profile, tagged.end_tag(self.profile), tagged.is_set_apart(self.profile)
         opening = profile.argument_head.replace("{key}", parameter.key)
-        rest = self.fixed(profile.argument_tail.partition(end)[2], behind)
+        rest = self.fixed(profile.argument_tail.partition(end)[2], following)
         has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
         label = TaggedValue(
             parameter.key,
@@ -242,7 +242,7 @@ class _Graph:
             set_apart,
         )
         language = parameter.language(end) if is_special else parameter.closed(end)
-        compile_language(language, self.vocabulary)  # which a value without any text ends with an error
+        compile_language(language, self.vocabulary)  # raises if the parameter has no value
         if is_special:
             part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
         else:
@@ -251,20 +251,20 @@ class _Graph:
 
     @property
     def _tail(self) -> str:
-        """The tail, without the parenthesis that the grammar of Python's arguments holds as its end."""
+        """The tail, without the parenthesis that belongs to the grammar of Python's arguments."""
         return self.profile.tail[1:] if self.profile.arguments == "python" else self.profile.tail
 
-    def triggered(self, behind: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
-        """Return the starts of what a marker opens: text and the marker, or the marker alone."""
+    def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
+        """Return the starts of text and the marker of a call, or of the marker alone."""
         if self.profile.is_anchored:
-            return self.fixed(" ", behind)
+            return self.fixed(" ", following)
         marker = self.profile.markers[0]
         if marker in self.specials:
             text = text_without([marker]) if with_text else words(" ") if spaced else ast.EPSILON
-            special = {self.specials[marker]: tuple(behind)}
+            special = {self.specials[marker]: tuple(following)}
             return [self.add(Part(text, special=special, label=Text()))]
         language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
-        return [self.add(Part(language, tuple(behind), label=Text(marker)))]
+        return [self.add(Part(language, tuple(following), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
         """Return the start of a text without calls."""
@@ -272,16 +272,16 @@ class _Graph:
         language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
         return [self.add(Part(language, final=True, label=Text()))]
 
-    def fixed(self, text: str, behind: list[int]) -> list[int]:
-        """Return the starts of a fixed text with markers in it, which lead to some parts."""
+    def fixed(self, text: str, following: list[int]) -> list[int]:
+        """Return the starts of a fixed text, which may hold markers and leads to the parts ``following``."""
         for piece in reversed(self._pieces(text)):
             if piece in self.specials:
-                edge = {self.specials[piece]: tuple(behind)}
-                behind = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
+                edge = {self.specials[piece]: tuple(following)}
+                following = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
             else:
                 language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
-                behind = [self.add(Part(language, tuple(behind), label=f"{piece!r}"))]
-        return behind
+                following = [self.add(Part(language, tuple(following), label=f"{piece!r}"))]
+        return following
 
     def add(self, part: Part) -> int:
         """Add a part and return its index."""
@@ -303,5 +303,5 @@ class _Graph:
             pieces = cut
         return [piece for piece in pieces if piece]
 
-    def _behind_marker(self, text: str) -> str:
+    def _without_marker(self, text: str) -> str:
         return text.removeprefix(self.profile.markers[0]) if self.profile.markers else text

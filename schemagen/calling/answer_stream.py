@@ -1,16 +1,15 @@
-"""An answer read while it is written: what of it is decided, in events.
+"""An answer read while the model writes it: events for everything that is decided.
 
-The matcher of an answer may read it in several ways at once: in words that could also end in a marker, behind the last
-argument that there has to be. `AnswerReader` goes by what all ways have in common. Fixed text says nothing by itself, so each
-way is reduced to its *landmarks*, the parts with a label of `schemagen.calling.labels`: where every way has the same landmark
-at the same place, what it holds is said as far as it goes; where all of them have left it, it is over. What has to come
-follows from the graph: `ahead` of a part are the landmarks that can be next, so a tool, or the key of a tagged argument, is
-known as soon as it is the only one.
+The matcher of an answer may read it in several ways at once: in words that could also end in a marker, or after the last
+required argument. `AnswerReader` reports only the parts that all ways agree on. Fixed text carries no content, so each way is
+reduced to its *landmarks*, the parts with a label of `schemagen.calling.labels`. Where every way has the same landmark at the
+same place, its text is reported as far as it goes; once all ways have left it, it is over. The graph tells which landmarks can
+come next (`_next`), so a tool, or the key of a tagged argument, is known as soon as it is the only one.
 
 Every format becomes pieces of one JSON object for each call, which `JsonReader` turns into events.
 
-Invariant: words that could be the beginning of a marker, and whitespace that could be at the end, wait; so nothing that was
-said is ever taken back, and all of it together is what `Wire.read` finds in the whole.
+Invariant: words that could begin a marker, and whitespace that could be at the end, are held back. So no event is ever
+retracted, and all events together give the result of `Wire.read` for the whole answer.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ _LANDMARKS = (Text, Arguments, Begin, TaggedValue)
 
 @dataclass(frozen=True, slots=True)
 class _Landmark:
-    """A part that says something, in one way to read the text.
+    """A part with content, in one way to read the text.
 
     Attributes:
-        label: What it is.
+        label: The label of the part.
         start: Offset of its first byte.
-        end: Offset behind its last byte; None: it is open.
-        id: The id of the call, if one stands before its arguments.
+        end: Offset after its last byte; None while it is open.
+        id: Where the id of the call begins and ends, if one precedes the arguments.
     """
 
     label: Any
@@ -69,20 +68,20 @@ class _Landmark:
     id: tuple[int, int] | None = None
 
     def is_like(self, other: _Landmark) -> bool:
-        """Whether both say the same; words do, whatever ends them."""
+        """Whether both have the same content; words do, whatever marker ends them."""
         alike = isinstance(other.label, Text) if isinstance(self.label, Text) else self.label == other.label
         return alike and self.start == other.start
 
     @property
     def marker(self) -> str:
-        """What ends it, if that is part of it."""
+        """The marker that ends it, if its text includes the marker."""
         if isinstance(self.label, Text):
             return self.label.marker
         return self.label.end if isinstance(self.label, TaggedValue) else ""
 
 
 class _Partial:
-    """The text of a landmark as far as it was read; whole characters only."""
+    """The text of a landmark so far, in whole characters."""
 
     def __init__(self, start: int) -> None:
         self.text = ""
@@ -95,7 +94,7 @@ class _Partial:
         self._upto = upto
 
     def before(self, marker: str) -> int:
-        """Return how many characters are certain not to belong to a marker."""
+        """Return the number of characters that certainly do not belong to a marker."""
         longest = range(min(len(marker), len(self.text)), 0, -1)
         return len(self.text) - next((n for n in longest if self.text.endswith(marker[:n])), 0)
 
@@ -105,24 +104,24 @@ class _Value:
 
     def __init__(self, label: TaggedValue) -> None:
         self._label = label
-        #: Whether it is a string; None: that cannot be told yet.
+        #: Whether it is a string; None while that is open.
         self._is_string: bool | None = None if label.has_strings and label.others is not None else label.has_strings
         self._others = label.others.matcher() if self._is_string is None and label.others is not None else None
         self._read = 0
         self._said = ""
 
     def grow(self, text: str) -> str:
-        """Return what is certain of the JSON, and was not returned before.
+        """Return the next piece of the JSON that is certain.
 
         Args:
-            text: The value as far as it goes, without its end tag.
+            text: The value so far, without its end tag.
         """
         if self._others is not None and not self._others.accept_bytes(text[self._read :].encode()):
             self._others, self._is_string = None, True
         self._read = len(text)
         if self._is_string:
             certain = json.dumps(self._bare(text), ensure_ascii=False)[:-1]
-        else:  # the three names of Python have to be whole to be others in JSON
+        else:  # Python's three constants are translated only when they are complete
             certain = "" if self._is_string is None or text.lstrip()[:1] in "TFN" else text.strip(" \t\n\r")
         return self._rest(certain)
 
@@ -149,15 +148,15 @@ class _Call:
     """A call that is being written.
 
     Attributes:
-        index: In the answer.
-        tool: What is called.
-        reader: Of its arguments as JSON.
-        python: Turns them into JSON, where they are Python's.
-        label: Of its arguments; None where each is a part of its own.
-        id: That the model wrote, if it did.
+        index: Its index in the answer.
+        tool: The tool.
+        reader: The reader of its arguments as JSON.
+        python: The translator of its arguments to JSON; None unless they are in Python's syntax.
+        label: The label of its arguments; None if each argument is a part of its own.
+        id: The id that the model wrote; empty if it wrote none.
         is_tagged: Whether its tagged arguments are being read.
-        members: Those that are complete.
-        key: Of the one that was begun last.
+        members: The complete tagged arguments, as members of a JSON object.
+        key: The key of the last tagged argument.
         is_over: Whether it is complete.
     """
 
@@ -173,7 +172,7 @@ class _Call:
     is_over: bool = False
 
     def opening(self, key: str) -> str:
-        """Begin a tagged argument; return what stands before its value in JSON."""
+        """Begin a tagged argument; return the JSON before its value."""
         self.key = key
         return (", " if self.members else "") + f"{json.dumps(key, ensure_ascii=False)}: "
 
@@ -183,14 +182,14 @@ class AnswerReader:
 
     Args:
         graph: The grammar of the answer.
-        judge: Makes a call of what was written and the text before it; where its arguments are refused, it raises, or makes a
-            result with the reasons.
-        strict: Whether a value that its type refuses is an error at once. If not, it stays as it was written.
+        judge: Makes a call from the written one and the text before it. If a validator refuses the arguments, it raises, or
+            returns a result with the reasons.
+        strict: Whether a value that its type refuses is an error at once. If not, the value is kept as written.
 
     Attributes:
-        data: The bytes that were read.
+        data: The bytes read so far.
         text: The words of the answer so far.
-        found: The calls that are complete.
+        found: The complete calls.
     """
 
     def __init__(
@@ -207,16 +206,16 @@ class AnswerReader:
         self._grown: _Partial | None = None  # of the one that is open
         self._value: _Value | None = None
         self._said = 0  # characters of the words in it
-        self._spaces = ""  # whitespace behind words, said if more words follow
+        self._spaces = ""  # whitespace after words, reported if more words follow
         self._call: _Call | None = None
         self._events: list[CallEvent[Any]] = []
         self._ahead: dict[Part, frozenset[Any]] = {}
 
     def read(self, token_ids: Sequence[int]) -> None:
-        """Read on; what happened is in `events`.
+        """Read more tokens; `events` returns the new events.
 
         Raises:
-            ValidationFailed: A value is refused; `events` has what was there before it.
+            ValidationFailed: A value is refused; `events` returns the events before it.
         """
         read = 0
         for token_id in token_ids:
@@ -228,29 +227,29 @@ class AnswerReader:
             self._advance(self._matcher.readings())
 
     def finish(self) -> None:
-        """Say what is decided because the answer is over.
+        """Read the parts that are decided only by the end of the answer.
 
         Raises:
             ValidationFailed: As `read`.
-            MatcherError: It is not.
+            MatcherError: The answer is not complete.
         """
         self._advance([[*self._matcher.spans()]])
         self._emit_certain(frozenset([None]))
 
     def events(self) -> list[CallEvent[Any]]:
-        """Return what happened since this was asked last."""
+        """Return the events since the last call."""
         events, self._events = self._events, []
         return events
 
     @property
     def open_arguments(self) -> tuple[int, str]:
-        """The index of the call that was begun last (-1: there is none), and its arguments so far, as JSON."""
+        """The index of the last call that was begun (-1 if none was), and its arguments so far, as JSON."""
         return (-1, "") if self._call is None else (self._call.index, self._call.reader.text)
 
     # --- ways to read ------------------------------------------------------------------------------------------------
 
     def _advance(self, chains: list[Chain]) -> None:
-        """Say what all ways have in common, landmark by landmark, and what has to come."""
+        """Report what all ways agree on, landmark by landmark, then the parts that must come next."""
         ways = [_landmarks(chain) for chain in chains]
         while all(len(way) > self._done for way in ways):
             first, *others = (way[self._done] for way in ways)
@@ -261,7 +260,7 @@ class AnswerReader:
             if None in ends or len(ends) > 1:
                 break
             self._end_landmark(first)
-        if self._grown is None:  # else something is open, and it depends on its end what comes
+        if self._grown is None:  # the next part depends on the end of an open landmark
             each = zip(ways, chains, strict=True)
             comes = [
                 {way[self._done].label} if len(way) > self._done else self._next(chain[-1][0]) for way, chain in each
@@ -269,7 +268,7 @@ class AnswerReader:
             self._emit_certain(frozenset[Any]().union(*comes))
 
     def _next(self, part: Part) -> frozenset[Any]:
-        """The labels of the landmarks that can come next, from some part on; None for the end."""
+        """The labels of the landmarks that can come next after a part; None for the end."""
         if part not in self._ahead:
             found: set[Any] = set()
             seen, waiting = {part}, [part]
@@ -280,15 +279,15 @@ class AnswerReader:
                     continue
                 if each.final:
                     found.add(None)
-                behind = [*each.following, *(index for indices in each.special.values() for index in indices)]
-                new = {self._graph.parts[index] for index in behind} - seen
+                following = [*each.following, *(index for indices in each.special.values() for index in indices)]
+                new = {self._graph.parts[index] for index in following} - seen
                 seen |= new
                 waiting += new
             self._ahead[part] = frozenset(found)
         return self._ahead[part]
 
     def _emit_certain(self, labels: frozenset[Any]) -> None:
-        """Say what is certain to come: a tool, or the key of an argument, or that there are no more of these."""
+        """Report a tool, the key of an argument, or the end of the arguments, if nothing else can come next."""
         call = self._call
         if call is not None and call.is_tagged and not call.is_over:
             keys = {label.key if isinstance(label, TaggedValue) else None for label in labels}
@@ -304,7 +303,7 @@ class AnswerReader:
     # --- landmarks ---------------------------------------------------------------------------------------------------
 
     def _read_landmark(self, ways: Sequence[_Landmark]) -> None:
-        """Read as much of a landmark as all ways have of it."""
+        """Read a landmark as far as all ways agree on it."""
         landmark = ways[0]
         if self._grown is None:
             self._emit_certain(frozenset([landmark.label]))
@@ -331,7 +330,7 @@ class AnswerReader:
             self._call.is_tagged = True
             self._feed(self._call, "{")
         elif self._value is not None and self._call is not None and self._grown is not None:
-            # Behind a space a number is complete.
+            # The space tells the reader that a number is complete.
             self._feed(self._call, self._value.end(self._grown.text) + " ")
             self._call.members.append(self._value.member)
         self._done += 1
@@ -339,7 +338,7 @@ class AnswerReader:
         self._said = 0
 
     def _say_words(self, piece: str) -> None:
-        """Say words, but for whitespace around the text as a whole."""
+        """Report words, without whitespace around the text as a whole."""
         piece = self._spaces + piece
         words = piece.rstrip()
         self._spaces = piece[len(words) :] if self.text or words else ""
@@ -351,7 +350,7 @@ class AnswerReader:
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def _start_call(self, tool: Tool[..., Any]) -> None:
-        """Begin a call, as soon as its tool is certain."""
+        """Begin a call: its tool is certain."""
         types = FieldTypes(tool.spec if is_type(tool.spec) else None)
         complete = types.complete if self._strict else _lenient(types)
         self._call = _Call(len(self.found), tool, JsonReader(complete))
@@ -368,7 +367,7 @@ class AnswerReader:
             call.python = ArgumentsReader() if landmark.label.is_python else None
 
     def _feed(self, call: _Call, piece: str) -> None:
-        """Read more of the JSON of a call; finish the call with it.
+        """Read more of the JSON of a call; finish the call if its JSON is complete.
 
         Raises:
             ValidationFailed: Its arguments are refused.
@@ -384,7 +383,7 @@ class AnswerReader:
             self._end_call(call)
 
     def _end_call(self, call: _Call) -> None:
-        """Judge a call that is complete."""
+        """Validate a complete call."""
         if call.label is None:
             text = "{" + ", ".join(call.members) + "}"
         else:
@@ -397,7 +396,7 @@ class AnswerReader:
 
 
 def _landmarks(chain: Chain) -> list[_Landmark]:
-    """The parts of a text that say something; an id says something of the arguments behind it."""
+    """Return the parts with content; an id becomes part of the arguments after it."""
     found: list[_Landmark] = []
     id_at: tuple[int, int] | None = None
     for part, start, end in chain:
@@ -410,7 +409,7 @@ def _landmarks(chain: Chain) -> list[_Landmark]:
 
 
 def _lenient(types: FieldTypes) -> Callable[[Path, str, Any], Any]:
-    """Return what keeps a value as it was written where its type refuses it."""
+    """Return a function that completes a value, or parses it as JSON if its type refuses it."""
 
     def complete(path: Path, text: str, parts: Any) -> Any:
         try:

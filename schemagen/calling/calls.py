@@ -1,4 +1,4 @@
-"""`ToolCall`, what a model wants done, and `ToolResult`, what came of it."""
+"""`ToolCall`, a call that a model wrote, and `ToolResult`, its outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
 
 _ALPHABET = string.ascii_letters + string.digits
-#: Characters of an id; the templates of Mistral insist on it.
+#: Characters of an id; the templates of Mistral require this length.
 ID_LENGTH = 9
 
 
@@ -34,18 +34,18 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model has written: the tool and its arguments, validated. Nothing has run yet.
+    """A call that a model has written: the tool and its validated arguments. The function has not run yet.
 
     ``call()`` runs the function, ``await call.acall()`` does so in an event loop, `run` and `arun` return a `ToolResult`
     instead of raising.
 
     Attributes:
-        tool: What is called.
+        tool: The tool.
         arguments: An instance of the model of the arguments, with the parameters as attributes; a dict for tools that
             were made from a JSON Schema.
         json: The arguments as the model wrote them, JSON.
         content: The text before the call, or before the first of several.
-        id: By which a result refers to the call.
+        id: The id by which a result refers to the call.
     """
 
     tool: Tool[..., Any]
@@ -63,11 +63,11 @@ class ToolCall:
         """Run the function and return what it returns; a coroutine function runs in an event loop of its own.
 
         Args:
-            timeout_s: Seconds to wait. A function that takes longer is left alone: Python cannot stop a thread.
+            timeout_s: Seconds to wait. A function that takes longer keeps running, because Python cannot stop a thread.
 
         Raises:
-            ToolError: There is no function; or it is a coroutine function and an event loop is running.
-            TimeoutError: It took longer.
+            ToolError: The tool has no function, or it is a coroutine function and an event loop is running.
+            TimeoutError: The function took longer.
             Exception: As the function raises it.
         """
         if self.tool.is_async:
@@ -90,8 +90,8 @@ class ToolCall:
             timeout_s: As `__call__`; a coroutine is cancelled.
 
         Raises:
-            ToolError: There is no function.
-            TimeoutError: It took longer.
+            ToolError: The tool has no function.
+            TimeoutError: The function took longer.
             Exception: As the function raises it.
         """
         running: Coroutine[Any, Any, Any] = (
@@ -112,7 +112,7 @@ class ToolCall:
         """
         try:
             value = self(timeout_s=timeout_s)
-            # What a generator yields can be read once, and it may raise while it is read.
+            # A generator can be read only once, and may raise while it is read.
             return ToolResult(self, [*value] if isgenerator(value) else value)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is data for the model
             return ToolResult(self, None, error)
@@ -132,13 +132,13 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a call.
+    """The outcome of a call.
 
     Attributes:
         call: The call.
-        value: What the function returned.
-        error: What it raised instead; None if it did not. Where a validator of the arguments refused them, that, and nothing
-            has run; `ToolCall.arguments` is parsed JSON then.
+        value: The return value of the function.
+        error: The exception that the function raised; None if it raised none. If a validator refused the arguments, its error:
+            the function has not run, and `ToolCall.arguments` is parsed JSON.
     """
 
     call: ToolCall
@@ -147,9 +147,9 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """What the model reads: a text as it is, another value as JSON, an exception as a sentence.
+        """The text for the model: a text as it is, another value as JSON, an exception as a sentence.
 
-        Half of a surrogate pair, which no tokenizer takes, is written as its escape.
+        Tokenizers reject half of a surrogate pair, so it is written as its escape.
         """
         return self._text().encode("utf-8", "backslashreplace").decode()
 
@@ -163,18 +163,18 @@ class ToolResult:
         return as_text(self.value)
 
     def to_message(self) -> dict[str, Any]:
-        """Return the message with which a chat goes on."""
+        """Return the message with the result, to append to the chat."""
         return {"role": "tool", "name": self.call.name, "tool_call_id": self.call.id, "content": self.text}
 
 
 def reasons(error: ValidationError) -> str:
-    """Return one line per refused part, as a model can use them."""
+    """Return one line per refused part, in a form that helps a model."""
     lines = (f"- {'.'.join(map(str, part['loc'])) or 'arguments'}: {part['msg']}" for part in error.errors())
     return "\n".join(lines)
 
 
 def as_text(value: Any) -> str:
-    """Return a value as a model reads it: a text as it is, what has a JSON form as JSON, the rest as `str` writes it."""
+    """Return a value as text for the model: a text as it is, others as JSON if they have a JSON form, else by `str`."""
     if isinstance(value, str):
         return value
     try:
@@ -184,7 +184,7 @@ def as_text(value: Any) -> str:
 
 
 def _said(value: Any) -> str:
-    """Return what `str` says of a value; the name of its class if even that raises."""
+    """Return ``str(value)``, or the name of its class if `str` raises."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001 - `__str__` is code of the user
@@ -192,7 +192,7 @@ def _said(value: Any) -> str:
 
 
 def _refuse_running_loop(name: str) -> None:
-    """Say what to do instead of a second event loop in one thread."""
+    """Refuse to start a second event loop in one thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -206,7 +206,7 @@ def _refuse_running_loop(name: str) -> None:
 
 
 def _timeout(name: str, seconds: float | None, error: BaseException) -> Exception:
-    """Return the error of a function that took too long; one that a function raised by itself stays what it is."""
+    """Return the error of a function that took too long; a timeout that the function raised itself stays unchanged."""
     if seconds is None:
         return error if isinstance(error, Exception) else TimeoutError(str(error))
     return TimeoutError(f"{name} took longer than {seconds} s")

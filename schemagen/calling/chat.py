@@ -1,4 +1,4 @@
-"""`LanguageModel.chat`: go on until there is an answer; and what the argument ``tool_choice`` means."""
+"""`LanguageModel.chat`: call tools until the model answers; and the meaning of the argument ``tool_choice``."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
     Message = Mapping[str, Any]
 
-#: "auto": the model decides; "required": it must call; "none": it must not; else: it must call this, or one of these.
+#: "auto" lets the model decide, "required" makes it call a tool, "none" forbids calls; a tool, or a list of tools, makes it
+#: call one of these.
 ToolChoice = Any
 _MODES = ("auto", "required", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A chat that has come to an answer.
+    """A chat that has reached an answer.
 
     Attributes:
         text: The answer.
-        messages: Everything that was said, calls, results and the answer included; give it to `LanguageModel.chat` with the
-            next message of the user to go on.
-        results: The calls that were made, in order, with what came of them.
+        messages: All messages, including calls, results and the answer. To continue the chat, append the next message of the
+            user and pass them to `LanguageModel.chat`.
+        results: The results of the calls, in order.
     """
 
     text: str
@@ -44,10 +45,10 @@ class Chat:
 
 
 def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
-    """Return what an answer may be.
+    """Return the allowed kinds of answers.
 
     Raises:
-        ToolError: The choice is none of the tools.
+        ToolError: The choice is not among the tools.
     """
     if choice == "none" or (choice == "auto" and not tools):
         return Choice((), may_answer=True, may_call=False)
@@ -56,7 +57,7 @@ def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
     if choice == "any" and not any(tool.name == "any" for tool in tools):
         raise ToolError(
             "tool_choice='any'",
-            why='some APIs call so what is "required" here: one of the tools must be called',
+            why='some APIs use "any" for "required": one of the tools must be called',
             fix="give tool_choice='required'",
         )
     several = choice if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
@@ -64,20 +65,20 @@ def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
 
 
 class Conversation:
-    """A chat on its way to an answer; the last step may not call, so there always is one.
+    """A chat that has not reached its answer yet; the last step must not call, so there always is an answer.
 
     Args:
-        settings: Whom to ask, and the options.
-        form: The tools, and how calls are written.
+        settings: The model and the options.
+        form: The tools, and the format of calls.
         prompt: A text, or the messages so far.
-        choice: What may be called in the first step, as for `LanguageModel.call`; then the model decides.
-        max_steps: Answers of the model, at most.
+        choice: The tools for the first step, as for `LanguageModel.call`; later the model decides.
+        max_steps: The maximum number of answers of the model.
         timeout_s: Seconds that a tool may take.
-        approve: Asked before a call is handed out.
+        approve: Called with each call before it runs; refuses the call by returning False.
 
     Attributes:
-        messages: What was said so far.
-        calls: What is to be run now.
+        messages: The messages so far.
+        calls: The calls to run now.
         timeout_s: As given.
 
     Raises:
@@ -109,11 +110,11 @@ class Conversation:
         self._results: list[ToolResult] = []
 
     def request(self) -> CallRequest:
-        """Return what the model is asked next.
+        """Return the next request to the model.
 
         Raises:
             SchemaError: The arguments of a tool cannot be compiled.
-            ToolError: A tool cannot be written in the wire format, or the choice is none of the tools.
+            ToolError: A tool cannot be written in the wire format, or the choice is not among the tools.
         """
         choice = "none" if self._left == 1 else self._choice
         return CallRequest.of(self._settings, self._form, self.messages, resolve(self._form.tools, choice))
@@ -138,7 +139,7 @@ class Conversation:
         return Chat(turn.text, tuple(self.messages), tuple(self._results))
 
     def give(self, ran: Iterable[ToolResult]) -> list[ToolResult]:
-        """Tell the model the results of `calls`, in order; return those of the whole answer, refusals included."""
+        """Append the results of `calls`, given in order; return all results of the answer, including refusals."""
         each = iter(ran)
         finished = [entry if isinstance(entry, ToolResult) else next(each) for entry in self._found]
         self.messages += messages_of(self._said, self._found, finished)
@@ -147,14 +148,14 @@ class Conversation:
 
 
 def run(conversation: Conversation) -> Chat:
-    """Return the chat, its calls run one after another."""
+    """Run a chat to its answer, its calls one after another."""
     while (chat := conversation.ask()) is None:
         conversation.give([call.run(timeout_s=conversation.timeout_s) for call in conversation.calls])
     return chat
 
 
 async def arun(conversation: Conversation) -> Chat:
-    """Return the chat, the calls of an answer run at the same time, and the model in a thread."""
+    """Run a chat to its answer, the calls of one step at the same time, and the model in a thread."""
     while (chat := await asyncio.to_thread(conversation.ask)) is None:
         running = [call.arun(timeout_s=conversation.timeout_s) for call in conversation.calls]
         conversation.give(await asyncio.gather(*running))
@@ -162,7 +163,7 @@ async def arun(conversation: Conversation) -> Chat:
 
 
 def _declined(entry: ToolCall | ToolResult, approve: Callable[[ToolCall], bool] | None) -> ToolCall | ToolResult:
-    """Turn a call that is not approved into a result that says so."""
+    """Turn a call that is not approved into a result with an error."""
     if isinstance(entry, ToolResult) or approve is None or approve(entry):
         return entry
     return ToolResult(entry, None, ToolError("the call was declined", code="declined"))

@@ -1,8 +1,8 @@
 """The messages of a chat with tools, and the text that the model reads.
 
 Messages are those of OpenAI's API, which chat templates take: calls are the key ``tool_calls`` of a message of the assistant,
-results are messages with the role ``tool``. What differs between templates is in the profile. Where a template knows no
-tools, these messages become text in the model's own wire format, and the tools are described in the first message of the user.
+results are messages with the role ``tool``. The profile has the differences between templates. If a template does not support
+tools, these messages become text in the model's own wire format, and the first message of the user describes the tools.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def render_chat(
     """Return the text that the model reads, and whether a chat template wrote it.
 
     Args:
-        tokenizer: Of transformers.
+        tokenizer: A tokenizer of transformers.
         prompt: A text, or the messages so far.
-        tools: All that are described, whether they may be called now or not.
-        profile: Of the model.
-        must_call: Whether the answer will be a call; only models whose template knows no tools are told.
-        thinker: How to think first.
+        tools: The tools to describe, including any that the model may not call now.
+        profile: The profile of the model.
+        must_call: Whether the answer will be a call; used only if the chat template does not support tools.
+        thinker: The format of thoughts; None for no thoughts.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     described = [tool.to_dict() for tool in tools]
@@ -63,7 +63,7 @@ def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as
     """Return the message of the assistant that made some calls.
 
     Args:
-        calls: Id, name and JSON arguments of each.
+        calls: Id, name and JSON arguments of each call.
         content: The text before them.
         as_text: Whether the arguments are a text, as in OpenAI's API, and not an object.
     """
@@ -91,7 +91,7 @@ def _json(arguments: Any) -> str:
 
 
 def _as_text(message: dict[str, Any], profile: Profile) -> dict[str, Any]:
-    """Write calls and results as text, for a template that has no place for them."""
+    """Write calls and results as text, for a template that does not support them."""
     if message.get("tool_calls"):
         functions = [entry["function"] for entry in message["tool_calls"]]
         written = write_calls(profile, ((entry["name"], _json(entry["arguments"])) for entry in functions))
@@ -102,7 +102,7 @@ def _as_text(message: dict[str, Any], profile: Profile) -> dict[str, Any]:
 
 
 def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join results, which are messages of the user here, with those beside them: such templates let speakers take turns."""
+    """Join consecutive messages of the user (results are some here): these templates require alternating roles."""
     found: list[dict[str, Any]] = []
     for message in messages:
         if found and message.get("role") == found[-1].get("role") == "user":
@@ -151,7 +151,7 @@ def _envelope(tools: Sequence[Tool[..., Any]]) -> dict[str, Any]:
 
 
 def _in_system(messages: list[dict[str, Any]], described: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Hand the tools to a template that takes them from the system message, as JSON."""
+    """Put the tools, as JSON, into the system message, for a template that takes them from there."""
     tools = json.dumps([entry["function"] for entry in described], ensure_ascii=False)
     if messages[0].get("role") == "system":
         return [{**messages[0], "tools": tools}, *messages[1:]]

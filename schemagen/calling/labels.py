@@ -1,6 +1,6 @@
-"""What the parts of an answer are, and an answer read from them once it is whole.
+"""Labels of the parts of an answer, and a complete answer read from its parts.
 
-The graph of an answer (`schemagen.calling.answer_format`) labels its parts; a part whose label is none of these is fixed text.
+The graph of an answer (`schemagen.calling.answer_format`) labels its parts; a part with any other label is fixed text.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A call as it was written.
+    """A call as the model wrote it.
 
     Attributes:
         tool: The tool that it names.
         json: Its arguments, as JSON.
-        id: Its id, where the format has the model write one.
+        id: Its id, if the format has one; else empty.
     """
 
     tool: Tool[..., Any]
@@ -33,10 +33,10 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer taken apart.
+    """An answer, split into text and calls.
 
     Attributes:
-        text: What is no call, before, between and behind the calls.
+        text: The text before, between and after the calls.
         calls: The calls, in order.
     """
 
@@ -61,7 +61,7 @@ class Arguments:
 
     Attributes:
         tool: The tool.
-        is_python: Whether they are keyword arguments in Python's syntax, with the parenthesis that ends them; else JSON.
+        is_python: Whether they are keyword arguments in Python's syntax, including the closing parenthesis; else JSON.
     """
 
     tool: Tool[..., Any]
@@ -102,9 +102,9 @@ class TaggedValue:
 
     Attributes:
         key: The parameter.
-        others: Reads the values that are no strings; None: there are only strings.
-        has_strings: Whether a text that is none of these is a string.
-        end: The tag that the text ends in, if it is part of it.
+        others: The engine of the values that are not strings; None if all values are strings.
+        has_strings: Whether any other text is a string.
+        end: The end tag, if the text includes it; else empty.
         set_apart: Whether line breaks around a string belong to the format.
     """
 
@@ -150,7 +150,7 @@ class Reading:
             self.calls[-1] = replace(self.calls[-1], json="{" + ", ".join(self.members) + "}")
 
     def answer(self) -> Answer:
-        """Return what was read."""
+        """Return the answer."""
         return Answer("".join(self.texts).strip(), tuple(self.calls))
 
     def _call(self, tool: Tool[..., Any], text: str) -> None:
@@ -159,6 +159,6 @@ class Reading:
 
 
 def _reads(engine: Engine, text: str) -> bool:
-    """Whether a text is one of those of an engine."""
+    """Whether an engine accepts a text."""
     matcher = engine.matcher()
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()

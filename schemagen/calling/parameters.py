@@ -1,4 +1,4 @@
-"""The parameters of a tool, for formats that write each of them by itself and not as one JSON object."""
+"""The parameters of a tool, for formats that write them one by one and not as one JSON object."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ W = TypeVar("W", bound=Writer)
 
 
 def arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectDisjunct, ...]]:
-    """Return the objects that the arguments of a tool may be, and what writes their values as regular expressions.
+    """Return the objects that the arguments of a tool may be, and a writer of their values as regular expressions.
 
     Args:
         spec: A pydantic model, or a JSON Schema of an object.
-        kind: Of the writer.
+        kind: The class of the writer.
 
     Raises:
         SchemaError: The schema cannot be read.

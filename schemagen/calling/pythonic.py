@@ -1,8 +1,9 @@
 """Arguments in Python's syntax: ``city="Paris", days=3, detailed=True``.
 
-Values are JSON but for ``True``, ``False`` and ``None``; strings are in double quotes with JSON's escapes, which Python
-reads alike (surrogate pairs apart, which are joined here). Keywords stand in the order of the schema. As a regular expression
-this has no recursion and no undeclared keys; a schema that needs either is refused, and a JSON profile can do it.
+Values are JSON except for ``True``, ``False`` and ``None``; strings are in double quotes with JSON's escapes, which Python
+reads in the same way (except for surrogate pairs, which are joined here). Keywords are in the order of the schema. The
+arguments are a regular expression, so they have no recursion and no undeclared keys. A schema that needs either is refused; it
+needs a JSON profile.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def as_json(text: str) -> str:
 
 
 class ArgumentsReader:
-    """Turns the pieces of keyword arguments, and of the parenthesis behind them, into pieces of a JSON object."""
+    """Turns the pieces of keyword arguments, and of the closing parenthesis, into pieces of a JSON object."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -69,7 +70,7 @@ class ArgumentsReader:
         self._opening = "{"
 
     def feed(self, piece: str) -> str:
-        """Return what a piece is in JSON, as far as that is certain."""
+        """Return a piece as JSON, as far as it is certain."""
         opening, self._opening = self._opening if piece else "", "" if piece else self._opening
         return opening + "".join(map(self._read, piece))
 
@@ -97,7 +98,7 @@ class ArgumentsReader:
     def _in_value(self, character: str) -> str:
         self._in_string = character == '"'
         self._depth += (character in "[{") - (character in "]}")
-        if character == "N":  # JSON has another word for None; True and False differ in their first letter alone
+        if character == "N":  # JSON's word for None is another one; True and False differ only in their first letter
             self._left_out = len("one")
             return "null"
         return character.lower() if character in "TF" else character
@@ -132,16 +133,16 @@ class _PythonWriter(Writer):
         return ast.union(*map(ast.literal, names), rest)
 
     def keywords(self, disjunct: ObjectDisjunct) -> ast.Regex:
-        """Return the declared members of an object, in order; what is not declared cannot be a keyword."""
+        """Return the declared members of an object, in order; an undeclared key cannot be a keyword."""
         members = [
             (name, self.text(value), name in disjunct.required) for name, value in disjunct.properties if value != NEVER
         ]
         if missing := disjunct.required - {name for name, _, _ in members}:
             _refuse(min(missing), "it is required and has no value of its own")
-        rest: dict[bool, ast.Regex] = {False: ast.EPSILON, True: ast.EPSILON}
+        rest: dict[bool, ast.Regex] = dict.fromkeys((False, True), ast.EPSILON)
         for name, value, needed in reversed(members):
             if not name.isidentifier() or keyword.iskeyword(name):
-                _refuse(name, "it is no name of a keyword argument")
+                _refuse(name, "it is not a valid name of a keyword argument")
             member = ast.concat(ast.literal(f"{name}="), value)
             rest = {
                 begun: ast.union(

@@ -1,4 +1,4 @@
-"""`CallRequest`: a prompt, and the tools that the answer may call; a turn of a chat is one as well."""
+"""`CallRequest`: a prompt, and the tools that the answer may call. Each turn of a chat is one."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """What an answer may be.
+    """The allowed kinds of answers.
 
     Attributes:
-        tools: Those that may be called.
-        may_answer: Whether there may be an answer without a call.
-        may_call: Whether there may be calls.
+        tools: The tools that the model may call.
+        may_answer: Whether the model may answer without a call.
+        may_call: Whether the model may call tools.
     """
 
     tools: tuple[Tool[..., Any], ...]
@@ -47,7 +47,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """One answer of the model: words, and calls; a result with the reasons where a validator refuses the arguments."""
+    """One answer of the model: words, and calls. A call with refused arguments is a `ToolResult` with the reasons."""
 
     text: str
     found: tuple[ToolCall | ToolResult, ...]
@@ -55,14 +55,14 @@ class ModelTurn:
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
-    """How calls are written, and what the prompt says of them.
+    """The tools, and the format of calls.
 
     Attributes:
         tools: All tools; the prompt describes them.
         parallel: Whether an answer may hold several calls.
         profile: The wire format.
-        strict: Whether the value of an answer is its calls, so that arguments which a validator refuses are a refusal of the
-            answer. If not, the value is the `ModelTurn`, and the chat goes on.
+        strict: Whether the value of an answer is its calls, so that refused arguments refuse the answer. If not, the value is
+            the `ModelTurn`, and the chat goes on.
         limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
     """
 
@@ -86,7 +86,7 @@ class CallForm:
         """Read the arguments of `LanguageModel.call`.
 
         Raises:
-            ToolError: Something is no tool, or the profile is not known.
+            ToolError: An entry is not a tool, or the profile is not known.
             OptionError: ``parallel`` is neither True nor False.
         """
         found = find_profile(profile) if isinstance(profile, str) else profile
@@ -94,7 +94,7 @@ class CallForm:
         return cls(as_tools(tools), parallel, found or detect_profile(lm.tokenizer), strict, limits)
 
     def wire(self, settings: Settings, choice: Choice) -> Wire:
-        """Return what may be answered.
+        """Return the grammar of the allowed answers.
 
         Raises:
             SchemaError: The arguments of a tool cannot be compiled.
@@ -111,9 +111,9 @@ class CallRequest(Request):
     """One attempt at an answer that may call tools.
 
     Attributes:
-        form: How calls are written.
-        wire: What may be answered, thoughts included.
-        must_call: Whether the answer will be a call.
+        form: The tools, and the format of calls.
+        wire: The grammar of the allowed answers, including thoughts.
+        must_call: Whether the answer must be a call.
     """
 
     form: CallForm
@@ -138,7 +138,7 @@ class CallRequest(Request):
 
     @property
     def constraint(self) -> Constraint:
-        """What the model may write, thoughts included."""
+        """The grammar of the answer, including thoughts."""
         return self.wire.graph
 
     def render(self) -> tuple[str, bool]:
@@ -160,7 +160,7 @@ class CallRequest(Request):
         return ModelTurn(answer.text, tuple(found))
 
     def value_of(self, turn: ModelTurn) -> Any:
-        """Return what an answer comes to: its calls, its words where there are none, or a `Refusal`."""
+        """Return the value of an answer: its calls, its words if it has none, or a `Refusal`."""
         if not self.form.strict:
             return turn
         refused = [entry for entry in turn.found if isinstance(entry, ToolResult)]
@@ -185,7 +185,7 @@ class CallRequest(Request):
 def messages_of(
     text: str, found: Iterable[ToolCall | ToolResult], results: Iterable[ToolResult]
 ) -> list[dict[str, Any]]:
-    """Return the message with the calls, and those with their results."""
+    """Return the message with the calls, and the messages with their results."""
     calls = [entry.call if isinstance(entry, ToolResult) else entry for entry in found]
     asked = call_message([(entry.id, entry.name, entry.json) for entry in calls], text)
     return [asked, *(result.to_message() for result in results)]

@@ -1,7 +1,7 @@
 """From the signature of a function to a pydantic model of its arguments, and back to a call.
 
-Each parameter becomes a field: annotation, default and description as they are. Names that a pydantic model cannot have
-(`_private`, `copy`, `schema`, ...) get another one with the parameter's name as alias, so JSON never shows the difference.
+Each parameter becomes a field with the same annotation, default and description. A field that pydantic would not allow
+(`_private`, `copy`, `schema`, ...) gets another name and the parameter's name as alias, so JSON never shows the difference.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def arguments_model(function: Callable[..., Any], name: str, descriptions: Mappi
     """Return a model with a field for each parameter.
 
     Args:
-        function: Its parameters need annotations to be constrained; one without takes any JSON value.
-        name: Of the model, for messages.
-        descriptions: By parameter. A description in the annotation goes first.
+        function: The function. A parameter without annotation takes any JSON value.
+        name: The name of the model, for messages.
+        descriptions: Descriptions by parameter. A description in the annotation takes precedence.
 
     Raises:
         ToolError: The signature is not known, has ``*args`` or ``**kwargs``, or names a type that cannot be resolved.
@@ -56,7 +56,7 @@ def arguments_model(function: Callable[..., Any], name: str, descriptions: Mappi
 
 
 def parameters_of(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
-    """Return the parameters of a function, the object that a method is called on left out.
+    """Return the parameters of a function, without ``self`` or ``cls`` of a method.
 
     Raises:
         ToolError: As `arguments_model`.
@@ -81,11 +81,11 @@ def parameters_of(function: Callable[..., Any], name: str) -> list[inspect.Param
 
 
 def warn_of_doubts(function: Any, name: str, described: Iterable[str]) -> None:
-    """Warn where a function says less about its parameters than its author may think.
+    """Warn about parameters without annotation, and about descriptions of parameters that do not exist.
 
     Args:
-        function: A tool is made of it; a class or an object is left alone, for its docstring may be that of the constructor.
-        name: Of the tool.
+        function: The function of a tool. Classes and objects are skipped: their docstring may describe the constructor.
+        name: The name of the tool.
         described: The parameters that its docstring describes.
 
     Warns:
@@ -111,7 +111,7 @@ def warn_of_doubts(function: Any, name: str, described: Iterable[str]) -> None:
 
 
 def _warn(function: Any, message: str) -> None:
-    """Warn at the place of a function, whoever makes a tool of it."""
+    """Warn at the definition of a function, not at the place that makes a tool of it."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         warnings.warn(message, UserWarning, stacklevel=5)
@@ -120,7 +120,7 @@ def _warn(function: Any, message: str) -> None:
 
 
 def is_method(function: Any) -> bool:
-    """Whether a function is written in a class and takes its object first: it is not bound yet."""
+    """Whether a function is an unbound method, which takes its object first."""
     if not inspect.isfunction(function):
         return False
     owner = function.__qualname__.rpartition(".")[0]
@@ -130,7 +130,7 @@ def is_method(function: Any) -> bool:
 
 
 def innermost(function: Any) -> Any:
-    """Return the function of a `functools.partial`, which has its name, annotations and docstring; any other as it is."""
+    """Return the function inside of a `functools.partial`, which has the name, annotations and docstring; others unchanged."""
     while isinstance(function, partial):
         function = function.func
     return function
@@ -142,7 +142,7 @@ def field_name(parameter: str) -> str:
 
 
 def bind(function: Callable[..., Any], name: str, arguments: BaseModel) -> tuple[list[Any], dict[str, Any]]:
-    """Return positional and keyword arguments of a call; what the model left out keeps the function's own default."""
+    """Return positional and keyword arguments of a call; arguments that the model left out keep the function's defaults."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     given = arguments.model_fields_set
@@ -194,7 +194,7 @@ def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
 
 
 def _with_description(hint: Any) -> Any:
-    """Read ``Annotated[int, "the number of guests"]`` as a description, as others of this field do."""
+    """Read the text in ``Annotated[int, "the number of guests"]`` as a description, as other libraries do."""
     if not _is_annotated(hint):
         return hint
     inner, *metadata = typing.get_args(hint)

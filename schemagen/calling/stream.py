@@ -1,4 +1,4 @@
-"""`CallStream`: the events of one answer that may be words or calls; and those of a chat, answer by answer."""
+"""`CallStream`: the events of one answer that may be words or calls; and the events of a chat, answer by answer."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     It starts, stops and is closed as `schemagen.lm.stream.Stream` is. Made by `LanguageModel.stream_call`.
 
     Args:
-        request: What is asked. Where it is not strict, the last event has a `ModelTurn`, with a `ToolResult` in place of a call
-            whose arguments a validator refuses.
+        request: The request. If it is not strict, the last event has a `ModelTurn`, with a `ToolResult` in place of a call
+            with refused arguments.
     """
 
     def __init__(self, request: CallRequest) -> None:
@@ -41,12 +41,12 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         self._request = request
         self._reader = AnswerReader(request.wire.graph, self._judge, strict=request.form.strict)
         self._thoughts = None if request.thinking is None else request.thinking.thought_reader()
-        self._held: list[int] = []  # tokens of thoughts, which say nothing of the answer
+        self._held: list[int] = []  # tokens of thoughts, held back from the reader of the answer
         self._count = 0
 
     @property
     def text(self) -> str:
-        """What was read so far, as it was generated, without special tokens; whole characters only."""
+        """The generated text so far, without special tokens, in whole characters."""
         start = None if self._thoughts is None else self._thoughts.answer_start
         return self._reader.data[start:].decode("utf-8", "ignore")
 
@@ -57,7 +57,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
 
     @property
     def found(self) -> list[ToolCall | ToolResult]:
-        """The calls that are complete; with what refuses its arguments in place of one, if that is no error."""
+        """The complete calls; a `ToolResult` in place of a call with refused arguments, if the request is not strict."""
         found = [*self._reader.found]
         if found:
             first = found[0]
@@ -72,7 +72,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         """Return a call.
 
         Raises:
-            ValidationFailed: Its arguments are refused, and that is an error.
+            ValidationFailed: Its arguments are refused, and the request is strict.
         """
         call = self._request.validate_call(written, content)
         if self._request.form.strict and isinstance(call, ToolResult):
@@ -80,7 +80,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         return call
 
     def _read(self, token_ids: Sequence[int]) -> Iterator[CallEvent[T]]:
-        """Turn tokens into events; arguments that are refused are raised after those that were there before them."""
+        """Turn tokens into events; an error for refused arguments comes after the events before them."""
         self._count += len(token_ids)
         if self._thoughts is not None:
             thought, _ = self._thoughts.feed(token_ids)
@@ -96,7 +96,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             yield from self._reader.events()
 
     def _end(self, decoded: Decoded) -> Iterator[CallEvent[T]]:
-        """Read what no streamer was told, and say what it all comes to."""
+        """Read the tokens that no streamer has seen, then yield the result."""
         yield from self._read(decoded.token_ids[self._count :])
         try:
             self._reader.finish()
@@ -107,7 +107,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
 
 
 def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat], None, None]:
-    """Yield what happens in a chat, its calls run one after another."""
+    """Yield the events of a chat, its calls run one after another."""
     for step in count():
         yield StepStarted(step)
         with CallStream[Any](conversation.request()) as answer:
@@ -125,7 +125,7 @@ def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat], None, 
 
 
 async def achat_events(conversation: Conversation) -> AsyncGenerator[ChatEvent[Chat], None]:
-    """Yield what happens in a chat, the calls of an answer run at the same time, and the model in a thread."""
+    """Yield the events of a chat, the calls of an answer run at the same time, and the model in a thread."""
     for step in count():
         yield StepStarted(step)
         async with aclosing(events_of(lambda: CallStream[Any](conversation.request()))) as events:

@@ -1,13 +1,13 @@
 """Arguments as tagged parameters: ``<parameter=city>Paris</parameter>``, strings as they are, other values as JSON.
 
-A string has no quotes and no escapes here. It ends at the first end tag, so it can be any text that does not hold that tag;
-patterns, lengths and enums hold for it as for a string of JSON. Where a schema takes strings and other values, a text
-that is one of the others in JSON is that value, and any other text is a string: ``5`` is a number for ``int | str``. Whitespace
-around JSON is free. Where the format sets a value on lines of its own, a line break at its beginning and one at its end
-belong to the format, whether written or not.
+A string has no quotes and no escapes here. It ends at the first end tag, so it can be any text without that tag; patterns,
+lengths and enums apply to it as to a JSON string. If a schema takes strings and other values, a text that is one of the others
+in JSON is that value, and any other text is a string: ``5`` is a number for ``int | str``. Whitespace around JSON is free. If
+the format puts a value on lines of its own, a line break at its beginning and one at its end belong to the format, whether
+written or not.
 
-Parameters stand in the order of the schema, each at most once. Every value is a regular expression, so it has no
-recursion and no undeclared keys inside, as in Python's syntax; a schema that needs either is refused.
+Parameters are in the order of the schema, each at most once. Every value is a regular expression, so it has no recursion and
+no undeclared keys inside, as in Python's syntax; a schema that needs either is refused.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Parameter:
 
     Attributes:
         key: Its name.
-        required: Whether it has to be there.
-        strings: The texts that are strings; empty: none.
-        others: The texts that are JSON; empty: none.
+        required: Whether it is required.
+        strings: The texts that are strings; the empty language if none are.
+        others: The texts that are JSON; the empty language if none are.
     """
 
     key: str
@@ -53,24 +53,24 @@ class Parameter:
     others: ast.Regex
 
     def language(self, end: str) -> ast.Regex:
-        """Return the texts of all values, none of which holds the end tag."""
+        """Return the texts of all values, without texts that hold the end tag."""
         return ast.conjunction(ast.union(self.others, self.strings), text_without([end]))
 
     def closed(self, end: str) -> ast.Regex:
-        """Return the texts of all values with the end tag behind them."""
+        """Return the texts of all values, each followed by the end tag."""
         whole = ast.concat(ast.union(self.others, self.strings), ast.literal(end))
         return ast.conjunction(whole, text_up_to(end))
 
 
 def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], ...]:
-    """Return the parameters of a tool in order; several tuples where its schema has alternatives.
+    """Return the parameters of a tool in order; several tuples if its schema has alternatives.
 
     Args:
         spec: A pydantic model, or a JSON Schema of an object.
         profile: The format.
 
     Raises:
-        ToolError: The format cannot carry a parameter, or what is asked of their number.
+        ToolError: The format cannot express a parameter, or a bound on the number of parameters.
         UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside of a value.
     """
     writer, disjuncts = arguments_of(spec, Writer)
@@ -85,7 +85,7 @@ def is_set_apart(profile: Profile) -> bool:
 
 
 def end_tag(profile: Profile) -> str:
-    """Return what ends a value: the first tag behind it."""
+    """Return the tag that ends a value."""
     return profile.argument_tail.strip()
 
 
@@ -105,10 +105,10 @@ def write(profile: Profile, text: str) -> str:
 
 
 def as_json(text: str, *, is_string: bool, set_apart: bool) -> str:
-    """Return the value that a text stands for, as JSON.
+    """Return the value of a text, as JSON.
 
     Args:
-        text: Of a parameter, without its tags.
+        text: The text of a parameter, without its tags.
         is_string: Whether it is a string, and not JSON.
         set_apart: Whether line breaks around it belong to the format.
     """
@@ -119,13 +119,13 @@ def as_json(text: str, *, is_string: bool, set_apart: bool) -> str:
 
 
 def _parameters(disjunct: ObjectDisjunct, writer: Writer, set_apart: bool) -> list[Parameter]:
-    """Return the parameters of an object; what is not declared cannot be one."""
+    """Return the parameters of an object, its declared members."""
     known = [(key, writer.normaliser.value(value)) for key, value in disjunct.properties if value != NEVER]
     members = [(key, value) for key, value in known if not value.is_nothing()]
     for name in sorted(disjunct.required - {key for key, _ in members}):
         raise _refusal(name, "it is required and has no value of its own")
     if disjunct.counts or disjunct.min_properties > len(disjunct.required) or _may_be_too_many(disjunct, len(members)):
-        raise _refusal("arguments", "the number of arguments is bounded, and here each one stands for itself")
+        raise _refusal("arguments", "the number of arguments is bounded, and this format cannot count them")
     found = []
     for key, value in members:
         if not _KEY.fullmatch(key):
@@ -139,24 +139,24 @@ def _may_be_too_many(disjunct: ObjectDisjunct, count: int) -> bool:
 
 
 def _strings(value: ValueSet, set_apart: bool) -> ast.Regex:
-    """Return the texts that are strings: as they are, or with line breaks that belong to the format."""
+    """Return the texts that are strings: unchanged, or with line breaks that belong to the format."""
     plain = ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
     if not set_apart or plain == ast.EMPTY:
         return plain
     any_text = ast.ANY_STRING
     no_line_before = ast.conjunction(plain, ast.complement(ast.concat(_LINE, any_text)))
-    no_line_behind = ast.conjunction(plain, ast.complement(ast.concat(any_text, _LINE)))
-    no_line_around = ast.conjunction(no_line_before, no_line_behind)
+    no_line_after = ast.conjunction(plain, ast.complement(ast.concat(any_text, _LINE)))
+    no_line_around = ast.conjunction(no_line_before, no_line_after)
     return ast.union(
         ast.concat(_LINE, plain, _LINE),
-        ast.concat(_LINE, no_line_behind),
+        ast.concat(_LINE, no_line_after),
         ast.concat(no_line_before, _LINE),
         no_line_around,
     )
 
 
 def _others(value: ValueSet, writer: Writer) -> ast.Regex:
-    """Return the texts that are JSON; Python's names of constants, too, where no string could be meant."""
+    """Return the texts that are JSON; also Python's names of constants, if the value cannot be a string."""
     plain = writer.value(replace(value, strings=()))
     if not value.strings:
         names = (("None", value.null), ("True", value.true), ("False", value.false))

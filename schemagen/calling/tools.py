@@ -31,17 +31,17 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, eq=False)
 class Tool(Generic[P, R]):
-    """A function that a model may call: what it is called, what it does, and what its arguments are.
+    """A function that a model may call: its name, its description, and the schema of its arguments.
 
-    Made by `tool`, `from_function`, `from_model` or `from_dict`. Calling it calls the function, as if it were not wrapped.
-    Tools are equal if they are the same object.
+    Made by `tool`, `from_function`, `from_model` or `from_dict`. Calling a tool calls its function. Tools are equal if they are
+    the same object.
 
     Attributes:
-        name: What the model calls it: 1 to 64 letters, digits, ``_``, ``-`` and ``.``.
-        description: What it does, for the model.
+        name: Its name for the model: 1 to 64 letters, digits, ``_``, ``-`` and ``.``.
+        description: A description for the model.
         parameters: JSON Schema of the arguments, an object; read only.
-        spec: What the arguments are compiled from and validated by: a pydantic model, or a JSON Schema.
-        function: What is called; None: nothing can be.
+        spec: The pydantic model, or the JSON Schema, that constrains and validates the arguments.
+        function: The function; None if the tool cannot be run.
     """
 
     name: str
@@ -78,8 +78,8 @@ class Tool(Generic[P, R]):
             function: A function, coroutine function, bound method, partial, or object with ``__call__``. Parameters are
                 described by ``Annotated[int, Field(description="...")]``, by ``Annotated[int, "..."]``, or in the docstring
                 (Google, NumPy, Sphinx). One without annotation takes any JSON value.
-            name: Instead of the function's own.
-            description: Instead of the docstring's.
+            name: A name, instead of the function's own.
+            description: A description, instead of the docstring's.
 
         Raises:
             ToolError: The signature has ``*args`` or ``**kwargs``, or is not known.
@@ -100,15 +100,15 @@ class Tool(Generic[P, R]):
 
     @classmethod
     def from_model(cls, model: type[M], *, name: str | None = None, description: str | None = None) -> Tool[[M], M]:
-        """Return a tool whose arguments are the fields of a pydantic model; calling it gives the instance.
+        """Return a tool whose arguments are the fields of a pydantic model; calling it returns the instance.
 
         Args:
             model: The model.
-            name: Instead of the name of the class.
-            description: Instead of its docstring.
+            name: A name, instead of the name of the class.
+            description: A description, instead of its docstring.
 
         Raises:
-            UnsupportedTypeError: A field has no JSON form, or the model is no object.
+            UnsupportedTypeError: A field has no JSON form, or the model is not an object.
         """
         target = reflect(model)
         shown = _with_root(_without_titles(target.schema))
@@ -123,9 +123,9 @@ class Tool(Generic[P, R]):
         """Return a tool described as OpenAI's API does: ``{"type": "function", "function": {"name": ..., "parameters": ...}}``.
 
         Args:
-            tool: That, or its inner part alone. The schema means what JSON Schema says: without
-                ``"additionalProperties": False`` there may be others.
-            function: Called with the arguments as keywords.
+            tool: Such a dict, or its inner part alone. As JSON Schema says, other properties are allowed unless the schema has
+                ``"additionalProperties": False``.
+            function: A function that takes the arguments as keywords.
 
         Raises:
             ToolError: A part is missing.
@@ -159,7 +159,7 @@ class Tool(Generic[P, R]):
         """Call the function.
 
         Raises:
-            ToolError: There is none.
+            ToolError: The tool has no function.
         """
         return self._function()(*args, **kwargs)
 
@@ -167,7 +167,7 @@ class Tool(Generic[P, R]):
         """Call the function with validated arguments: an instance of `spec`, or a dict of keywords.
 
         Raises:
-            ToolError: There is no function.
+            ToolError: The tool has no function.
             Exception: As the function raises it.
         """
         function: Any = self._function()
@@ -179,7 +179,7 @@ class Tool(Generic[P, R]):
         return function(**arguments)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]:
-        """Bind a method that was decorated in its class; any other tool in a class is itself."""
+        """Bind a method that was decorated in its class; return any other tool unchanged."""
         if instance is None or self.function is None or not is_method(self.function):
             return self
         return replace(self, function=MethodType(self.function, instance))
@@ -199,7 +199,7 @@ class Tool(Generic[P, R]):
         return self.function
 
 
-#: What can be given where tools are asked for.
+#: Anything that `as_tool` accepts.
 ToolLike = Any
 
 
@@ -221,8 +221,8 @@ def tool(
 
     Args:
         function: A function, coroutine function or method.
-        name: Instead of the function's own.
-        description: Instead of the docstring's.
+        name: A name, instead of the function's own.
+        description: A description, instead of the docstring's.
 
     Raises:
         ToolError: As `Tool.from_function`.
@@ -234,10 +234,10 @@ def tool(
 
 
 def as_tools(tools: Iterable[ToolLike]) -> tuple[Tool[..., Any], ...]:
-    """Return tools from what users write: tools, functions, pydantic models, OpenAI's dicts.
+    """Return tools from tools, functions, pydantic models, or dicts as in OpenAI's API.
 
     Raises:
-        ToolError: One of them is none of these, or two have the same name.
+        ToolError: An entry is not one of these, or two tools have the same name.
     """
     if callable(tools) or isinstance(tools, (str, dict)) or not hasattr(tools, "__iter__"):
         raise ToolError(
@@ -261,7 +261,7 @@ def as_tool(entry: ToolLike) -> Tool[..., Any]:
     """Return a tool from one of the forms of `as_tools`.
 
     Raises:
-        ToolError: It is none of them.
+        ToolError: It has none of these forms.
     """
     if isinstance(entry, Tool):
         return entry
@@ -272,8 +272,8 @@ def as_tool(entry: ToolLike) -> Tool[..., Any]:
     if callable(entry):
         return _from_callable(entry)
     raise ToolError(
-        f"{entry!r:.80} is no tool",
-        why="a tool is a function, a pydantic model, a dict as in OpenAI's API, or what @schemagen.tool made of one",
+        f"{entry!r:.80} is not a tool",
+        why="a tool is a function, a pydantic model, a dict as in OpenAI's API, or the result of @schemagen.tool",
         fix="pass one of these",
     )
 
@@ -283,7 +283,7 @@ _MAX_KNOWN = 256
 
 
 def _from_callable(function: Callable[..., Any]) -> Tool[..., Any]:
-    """Make a tool of a function once, so that its grammars are found again."""
+    """Make one tool for each function, so that its grammars are found in the cache."""
     try:
         known = _known.get(function)
     except TypeError:  # not hashable
@@ -301,7 +301,7 @@ def _is_model(entry: Any) -> TypeIs[type[BaseModel]]:
 
 
 def _itself(instance: Any) -> Any:
-    """Stand for the function of a tool that is made from a model."""
+    """Be the function of a tool that is made from a model."""
     return instance
 
 
@@ -316,7 +316,7 @@ def _check_object(schema: Mapping[str, Any], name: str) -> None:
 
 
 def _with_root(schema: dict[str, Any]) -> dict[str, Any]:
-    """Put the definition of a recursive model in place of the reference to it: templates look for ``properties``."""
+    """Replace the reference to a recursive model by its definition, because templates look for ``properties``."""
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     if name not in schema.get("$defs", {}):
         return schema
@@ -324,7 +324,7 @@ def _with_root(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_titles(schema: Any, *, names: bool = False) -> Any:
-    """Leave out the titles that pydantic makes of names: they tell a model nothing.
+    """Leave out the titles that pydantic makes from names: they add nothing for a model.
 
     Args:
         schema: A schema, or a part of one.
@@ -344,10 +344,10 @@ def _without_titles(schema: Any, *, names: bool = False) -> Any:
 
 
 def select(tools: Sequence[Tool[..., Any]], chosen: Iterable[ToolLike | str]) -> tuple[Tool[..., Any], ...]:
-    """Return the tools that are meant by names, functions or tools.
+    """Return the tools that a choice refers to by name, function or tool.
 
     Raises:
-        ToolError: One is not among the tools.
+        ToolError: An entry is not among the tools.
     """
     by_name = {entry.name: entry for entry in tools}
     names = [entry if isinstance(entry, str) else as_tool(entry).name for entry in chosen]
@@ -365,14 +365,14 @@ def describe(function: Any) -> tuple[str, dict[str, str]]:
     """Return the description of a function and those of its parameters.
 
     Args:
-        function: Anything with a docstring; without one both are empty.
+        function: Any object; without a docstring both results are empty.
     """
     from docstring_parser import ParseError, parse
 
     text = inspect.getdoc(function) or ""
     try:
         parsed = parse(text)
-    except ParseError:  # something that looks like a section and is none: all of it is description
+    except ParseError:  # some text looks like a section but is not one: all of it is description
         return text.strip(), {}
     parts = (parsed.short_description, parsed.long_description)
     description = "\n\n".join(" ".join(part.split()) for part in parts if part)

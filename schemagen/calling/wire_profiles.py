@@ -1,9 +1,8 @@
-"""How the families of models (hermes, llama, mistral, ...) write calls: a `Profile` each, a registry, and detection.
+"""The formats in which families of models (hermes, llama, mistral, ...) write calls: profiles, a registry, and detection.
 
-The texts of a profile are what the family's own chat template writes for a call in the history, taken apart: what opens
-a list of calls, what stands before and behind the arguments of each, what separates two, what closes the list. ``{name}``
-stands for the name of the tool, ``{id}`` for an id of the call that the model makes up, or leaves out with the marker before
-it.
+The family's own chat template writes a call in the history as one text; the profile has its pieces: the opening of a list of
+calls, the texts before and after the arguments of a call, the separator, and the end of the list. ``{name}`` is the name of
+the tool, ``{id}`` an id that the model makes up; it may leave the id out, together with the marker before it.
 
     begin  head(name) ARGUMENTS tail  [separator head(name) ARGUMENTS tail]*  end
 """
@@ -27,22 +26,22 @@ class Profile:
     """The wire format of a family of models.
 
     Attributes:
-        name: How it is called in `register_profile` and ``profile=``.
-        head: Before the arguments of a call.
-        tail: Behind them.
-        begin: Before the first call.
-        end: Behind the last one.
-        separator: Between two calls; of no effect where a call may follow any text (``begin`` empty, ``markers`` given).
-        markers: The parts of these texts that are atomic: each may be a special token of the tokenizer, or text. The first
-            one ends free text. Without any, a call is a call because the whole answer begins like one.
-        arguments: "json": an object; "python": keyword arguments of a call in Python's syntax; "tagged": each argument between
-            tags, strings as they are and other values as JSON.
-        argument_head: Before the value of a tagged argument, ``{key}`` its name.
-        argument_tail: Behind it; what it is without whitespace around it cannot occur in a value.
-        signs: Substrings of a chat template; all of them: the template is of this family.
-        not_signs: Substrings that say that it is not.
-        tools_in: Where the template takes the tools from: "argument" (``tools=``), "system" (the key ``tools`` of
-            the system message), "prompt" (nowhere: they are described in the prompt).
+        name: Its name in the registry and in ``profile=``.
+        head: The text before the arguments of a call.
+        tail: The text after them.
+        begin: The text before the first call.
+        end: The text after the last call.
+        separator: The text between two calls; ignored if a call may follow any text (``begin`` empty, ``markers`` given).
+        markers: The atomic parts of these texts: each may be a special token of the tokenizer, or text. The first one ends free
+            text. Without markers, an answer is a call if it begins like one.
+        arguments: "json" for an object, "python" for the keyword arguments of a call in Python's syntax, "tagged" for each
+            argument between tags, strings as they are and other values as JSON.
+        argument_head: The text before the value of a tagged argument, with ``{key}`` for its name.
+        argument_tail: The text after the value; without surrounding whitespace it cannot occur in a value.
+        signs: Substrings of a chat template; a template with all of them belongs to this family.
+        not_signs: Substrings that a template of this family does not have.
+        tools_in: The place from which the template takes the tools: "argument" (``tools=``), "system" (the key ``tools`` of
+            the system message), or "prompt" (the template does not support tools, so the prompt describes them).
         arguments_in_history: Whether templates take the arguments of past calls as an "object" or as "text".
     """
 
@@ -71,7 +70,7 @@ class Profile:
             raise ToolError(
                 f"the head {self.head!r} of profile {self.name!r} has no single {{name}}",
                 why="a call must say which tool is called",
-                fix="write {name} where the name of the tool stands",
+                fix="write {name} in the place of the name of the tool",
                 code="wrong-profile",
             )
         if self.arguments == "python" and not (self.head.endswith("(") and self.tail.startswith(")")):
@@ -104,12 +103,12 @@ class Profile:
 
     @property
     def is_anchored(self) -> bool:
-        """Whether an answer is either text or calls, told apart by how it begins."""
+        """Whether an answer is either text or calls, distinguished by its first character."""
         return not self.markers
 
     @property
     def repeats(self) -> bool:
-        """Whether calls stand in the text one by one, without a list around them."""
+        """Whether calls appear in the text one by one, without a list around them."""
         return bool(self.markers) and not self.begin
 
     def matches(self, template: str) -> bool:
@@ -119,7 +118,7 @@ class Profile:
         return all(sign in template for sign in self.signs)
 
 
-#: Before the arguments of a call that is a JSON object.
+#: The text before the arguments of a call that is a JSON object.
 _OBJECT_HEAD = '{"name": "{name}", "arguments": '
 #: Our own format, for models whose template has none.
 PLAIN = Profile("plain", head=_OBJECT_HEAD, tail="}", separator="\n", tools_in="prompt")
@@ -246,7 +245,7 @@ _BUILT_IN = (
         signs=("<|start_header_id|>", '"parameters":'),
     ),
     Profile(
-        "gemma",  # 3; its template knows no tools
+        "gemma",  # 3; its template does not support tools
         begin="```tool_code\n",
         head="{name}(",
         tail=")",
@@ -264,16 +263,18 @@ _registry: list[Profile] = list(_BUILT_IN)
 
 
 def register_profile(profile: Profile) -> None:
-    """Add a format, for `detect_profile` and by its name; it goes before those that are there, and replaces its name's.
+    """Add a format, for `find_profile` and `detect_profile`.
+
+    It takes precedence over the known formats, and replaces one of the same name.
 
     Args:
-        profile: With ``signs`` if templates are to be recognised as its own.
+        profile: The format, with ``signs`` if `detect_profile` should recognise its templates.
     """
     _registry[:] = [profile, *(known for known in _registry if known.name != profile.name)]
 
 
 def profiles() -> Mapping[str, Profile]:
-    """Return the known formats by name, in the order in which templates are compared with them."""
+    """Return the known formats by name, in the order in which `detect_profile` tries them."""
     return {profile.name: profile for profile in _registry}
 
 
@@ -281,7 +282,7 @@ def find_profile(name: str) -> Profile:
     """Return a format by its name.
 
     Raises:
-        ToolError: There is none.
+        ToolError: No format has this name.
     """
     known = profiles()
     if name not in known:

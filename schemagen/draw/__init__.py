@@ -1,7 +1,7 @@
 """Automata, their token index and masks as pictures: Mermaid and DOT text, SVG where Graphviz is installed.
 
-`schemagen.Grammar.draw` and the command `schemagen draw` are the doors. Each module makes one kind of `Drawing`, and
-`drawing.py` writes it; the layout is left to the programs that read these languages.
+Users call `schemagen.Grammar.draw` or the command `schemagen draw`. Each module makes one kind of `Drawing`, and `drawing.py`
+writes it; the programs that read Mermaid and DOT do the layout.
 """
 
 from schemagen.draw.drawing import Drawing, Edge, Node

@@ -1,9 +1,8 @@
 """The finite automaton of a regular language, as a drawing.
 
-The core reads bytes. The drawing has the states between two characters, with an edge for all characters that lead from one
-to another: the bytes of a character outside of ASCII are one step. Where a text can only go on in one way,
-character by character, the states in between are left out and the edge bears the whole text. So the drawing is an automaton
-over characters of the same language, with fewer states.
+The core reads bytes. The drawing shows only the states between two characters, with an edge for all characters that lead from
+one to another: the bytes of a character outside of ASCII are one step. A chain of states with one character each becomes one
+edge with the whole text. So the drawing is an automaton over characters of the same language, with fewer states.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from schemagen.draw.byte_automaton import ByteAutomaton
     from schemagen.regex.ast import Ranges
 
-#: States between characters that are looked at; far more than anybody wants to see.
+#: Limit of the states to explore, far more than a picture can show.
 MAX_EXPLORED = 4_000
-#: Longest text at an edge, in characters; its middle is left out beyond.
+#: Longest text at an edge, in characters; a longer one loses its middle.
 MAX_LABEL = 48
 _ASCII = 0x80
-#: First byte of an encoding: how many bytes follow, and the bits of the code point in it.
+#: First byte of an encoding -> the number of bytes that follow, and its bits of the code point.
 _LEADS = {
     **{byte: (1, byte & 0x1F) for byte in range(0xC2, 0xE0)},
     **{byte: (2, byte & 0x0F) for byte in range(0xE0, 0xF0)},
@@ -35,17 +34,17 @@ _LEADS = {
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A text that leads from one state to another: one of a set of characters, or several that are fixed."""
+    """A text that leads from one state to another: one character of a set, or several fixed ones."""
 
     label: str
     target: int
 
 
 class Characters:
-    """A machine over bytes, read by characters.
+    """An automaton over bytes, read by characters.
 
     Args:
-        machine: Over valid UTF-8.
+        machine: The automaton over bytes, of valid UTF-8.
     """
 
     def __init__(self, machine: ByteAutomaton) -> None:
@@ -53,7 +52,7 @@ class Characters:
         self._known: dict[tuple[int, int], dict[int, Ranges]] = {}
 
     def after(self, state: int) -> dict[int, Ranges]:
-        """Return the characters that lead to each state that follows a state between characters."""
+        """Return the next states between characters, each with the characters that lead to it."""
         found: dict[int, list[tuple[int, int]]] = {}
         for byte in range(_ASCII):
             target = self._step(state, byte)
@@ -69,7 +68,7 @@ class Characters:
         return self._rows[state].get(byte)
 
     def _rest(self, state: int, count: int) -> dict[int, Ranges]:
-        """Return what the last ``count`` bytes of a character add to its code point, by the state behind it."""
+        """Return the bits that the last ``count`` bytes of a character add to its code point, by the state after them."""
         if count == 0:
             return {state: ((0, 0),)}
         known = self._known.get((state, count))
@@ -94,9 +93,9 @@ def draw_automaton(machine: ByteAutomaton, *, max_states: int) -> Drawing:
 
     Args:
         machine: The automaton over bytes.
-        max_states: Most states to draw, those nearest to the start; what they lead to beyond is one node.
+        max_states: Most states to draw, those nearest to the start; one node replaces all others.
 
-    Cost: about 0.2 ms for each state, at most `MAX_EXPLORED`.
+    Cost: about 0.2 ms a state, for at most `MAX_EXPLORED` states.
     """
     rows, finals = _explored(machine), machine.finals
     moves = _joined(rows, finals)
@@ -121,7 +120,7 @@ def draw_automaton(machine: ByteAutomaton, *, max_states: int) -> Drawing:
 
 
 def _explored(machine: ByteAutomaton) -> dict[int, dict[int, Ranges]]:
-    """Return the states between characters, the nearest first, and how they follow each other."""
+    """Return the states between characters, the nearest first, and the characters between them."""
     characters = Characters(machine)
     found: dict[int, dict[int, Ranges]] = {}
     waiting = deque([0])
@@ -136,7 +135,7 @@ def _explored(machine: ByteAutomaton) -> dict[int, dict[int, Ranges]]:
 
 
 def _joined(rows: dict[int, dict[int, Ranges]], finals: frozenset[int]) -> dict[int, list[Move]]:
-    """Return the moves of each state that is left when chains of single characters are one move."""
+    """Join chains of single characters into one move; return the moves of the remaining states."""
     entered = Counter(target for row in rows.values() for target in row)
     start = next(iter(rows))
 
@@ -144,7 +143,7 @@ def _joined(rows: dict[int, dict[int, Ranges]], finals: frozenset[int]) -> dict[
         return chr(ranges[0][0]) if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else None
 
     def link(state: int) -> tuple[str, int] | None:
-        """Return the one character behind a state that may be left out, and where it leads."""
+        """Return the only character after a state that can be left out, and its target; None for other states."""
         row = rows.get(state, {})
         if state == start or state in finals or entered[state] != 1 or len(row) != 1:
             return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Most states to build.
 MAX_STATES = 20_000
-#: Rows that the core computes between two looks at the clock.
+#: Check the deadline every this many rows.
 _AT_ONCE = 500
 #: Numbers of `_core.TokenTable` that are not states: a dead end, and the end of the text.
 _DEAD, _OVER, _FIRST = 0, 1, 3
@@ -102,7 +102,7 @@ def _minimal(rows: list[dict[int, int]], finals: set[int], start: int, deadline:
     order = {block_of[start]: 0}
     members = [start]
     found: list[dict[int, int]] = []
-    for state in members:  # grows while it is walked
+    for state in members:  # the loop appends to it
         row: dict[int, int] = {}
         for byte, target in rows[state].items():
             block = block_of[target]
@@ -115,7 +115,7 @@ def _minimal(rows: list[dict[int, int]], finals: set[int], start: int, deadline:
 
 
 def _blocks(rows: list[dict[int, int]], finals: set[int], deadline: Deadline) -> list[int]:
-    """Return the block of each state: the coarsest partition that no byte tells apart (Hopcroft)."""
+    """Return the block of each state, in the coarsest partition of equivalent states (Hopcroft)."""
     inverse: list[defaultdict[int, list[int]]] = [defaultdict(list) for _ in rows]
     for state, row in enumerate(rows):
         for byte, target in row.items():

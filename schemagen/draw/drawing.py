@@ -12,10 +12,10 @@ from schemagen.draw.graphviz import svg_of
 if TYPE_CHECKING:
     import os
 
-#: What a node stands for; its outline depends on it and on nothing else.
+#: The kind of a node, which alone decides its outline.
 NodeKind: TypeAlias = Literal["start", "state", "accepting", "value", "text", "allowed", "masked", "more"]
-#: What an edge stands for: text or tokens that are read, a bracket that pushes or pops, what is not drawn, or nothing: it
-#: only puts a node beside others.
+#: The kind of an edge: it reads text or tokens, a bracket that pushes or pops, leads to the node for everything not drawn, or
+#: is invisible and only places a node beside another.
 EdgeKind: TypeAlias = Literal["reads", "push", "pop", "more", "beside"]
 
 _DOT_NODES: dict[NodeKind, str] = {
@@ -50,7 +50,7 @@ _MERMAID_CLASSES: dict[NodeKind, str] = {
     "masked": "fill:#8883,stroke-dasharray:4",
     "more": "fill:none,stroke:none",
 }
-#: What Mermaid might not read as itself inside of quotes.
+#: Characters that Mermaid may interpret even inside of quotes.
 _MERMAID_SPECIAL = re.compile(r"[^\w =,…␣-]")
 _FONT = 'fontname="monospace" fontsize=12'
 
@@ -60,9 +60,9 @@ class Node:
     """A node.
 
     Attributes:
-        name: What edges call it: letters and digits.
-        label: What is written in it; lines end with a newline character.
-        kind: What it stands for.
+        name: The name by which edges refer to it: letters and digits.
+        label: The text in it, its lines separated by newline characters.
+        kind: Its kind.
     """
 
     name: str
@@ -77,8 +77,8 @@ class Edge:
     Attributes:
         source: Name of the node it leaves.
         target: Name of the node it enters.
-        label: What is written at it, for example what is read on the way.
-        kind: What it stands for.
+        label: The text at it, for example the characters that it reads.
+        kind: Its kind.
     """
 
     source: str
@@ -92,10 +92,10 @@ class Drawing:
     """A picture of a grammar, as `Grammar.draw` returns it. Notebooks show it.
 
     Attributes:
-        nodes: In the order in which they were found.
-        edges: Likewise.
-        caption: What is seen, and what was left out.
-        sideways: Whether it is read from left to right; downwards otherwise.
+        nodes: The nodes, in the order of their discovery.
+        edges: The edges, in the same order.
+        caption: A line about the content, and about the parts that were left out.
+        sideways: Whether it is read from left to right instead of downwards.
     """
 
     nodes: tuple[Node, ...]
@@ -142,7 +142,7 @@ class Drawing:
         """Write a file: ``.svg``, ``.dot`` or ``.gv``, ``.mmd`` for Mermaid, or ``.md`` with Mermaid in it.
 
         Raises:
-            ValueError: The name ends with none of these.
+            ValueError: The name has another suffix.
             SchemagenError: As for `svg`.
         """
         file = Path(path)
@@ -167,7 +167,7 @@ class Drawing:
 
 
 def _quoted(text: str, *, is_list: bool = False) -> str:
-    """Return a text as a string of DOT, its lines centred; in a list only the first."""
+    """Return a text as a string of DOT, its lines centred; in a list only the title."""
     title, *members = (line.replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n"))
     if is_list and members:
         return '"' + f"{title}\\n" + "".join(f"{member}\\l" for member in members) + '"'
@@ -186,9 +186,9 @@ def _dot_edge(edge: Edge) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    r"""Return a text in quotes: what Mermaid might read as Markdown, HTML or syntax by its number.
+    r"""Return a text in quotes, with a numeric entity for each character that Mermaid might read as Markdown, HTML or syntax.
 
-    Even so it reads a ``\n`` as the end of a line, unless something stands between the two that is not seen.
+    Mermaid still reads ``\n`` as a line break, so a zero-width space separates the two characters.
     """
     lines = text.replace("\\n", "\\\u200bn").split("\n")
     lines = [_MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line) for line in lines]

@@ -1,4 +1,4 @@
-"""DOT to SVG by the program `dot` of Graphviz, where it is installed."""
+"""DOT to SVG by the program `dot` of Graphviz, if it is installed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import subprocess
 
 from schemagen.errors import SchemagenError
 
-#: A layout that takes longer is no picture to look at.
+#: A graph whose layout takes longer is too large to read.
 MAX_SECONDS = 60
-#: Where the colour of the text around is not inherited, as in an image, that of the reader's system is followed.
+#: An image does not inherit the colour of the text around it, so it follows the colour scheme of the reader's system.
 STYLE = "<style>@media (prefers-color-scheme: dark) { svg.schemagen { color: #dddddd } }</style>"
 
 
@@ -24,7 +24,7 @@ def svg_of(dot: str) -> str:
     if program is None:
         raise SchemagenError(
             "the program `dot` is not installed",
-            why="it lays out what is drawn as SVG",
+            why="it lays out drawings for SVG",
             fix="install Graphviz (apt install graphviz, brew install graphviz), or use `mermaid()` or `dot()`",
             code="no-graphviz",
         )
@@ -50,9 +50,9 @@ def _failed(why: str) -> SchemagenError:
 
 
 def _adapted(svg: str) -> str:
-    """Keep the element alone, and draw in the colour of the text instead of black.
+    """Keep only the element, and draw in the colour of the text instead of black.
 
-    Identifiers are left out: several pictures in one page would share them.
+    Identifiers are removed, because several pictures in one page would share them.
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r' id="[^"]*"', "", svg)

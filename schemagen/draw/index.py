@@ -1,7 +1,7 @@
-"""The index of Willard & Louf (2023, arXiv:2307.09702, section 3), as a drawing: which tokens lead from state to state.
+"""The index of Willard & Louf (2023, arXiv:2307.09702, section 3), as a drawing: the tokens that lead from state to state.
 
-The states are those of the automaton over bytes, for a token may end inside of a character. The index itself, the map from a
-state to the tokens that it allows, is what leaves a node.
+The states are those of the automaton over bytes, for a token may end inside of a character. The edges that leave a node are its
+entry in the index, which maps a state to the tokens that it allows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def draw_index(machine: ByteAutomaton, vocabulary: Vocabulary, *, max_states: in
     Args:
         machine: The automaton over bytes.
         vocabulary: The tokens.
-        max_states: Most states to draw, those nearest to the start; what they lead to beyond is one node.
-        max_tokens: Most tokens written at one edge; how many there are is written behind them.
+        max_states: Most states to draw, those nearest to the start; one node replaces all others.
+        max_tokens: Most tokens written at one edge; the number of all tokens follows them.
 
     Cost: O(V) for each state that is drawn.
     """
@@ -68,7 +68,7 @@ class _Index:
                 self._by_first_byte[token[0]].append((token_id, token))
 
     def following(self, state: int) -> dict[int, list[bytes]]:
-        """Return the tokens that a state allows, without EOS, by the state that they lead to; in the order of their ids."""
+        """Return the tokens that a state allows, without EOS, by their target state and in the order of their ids."""
         found: dict[int, list[bytes]] = {}
         row = self._machine.rows[state]
         for _, token in sorted(pair for byte in row for pair in self._by_first_byte[byte]):

@@ -1,6 +1,6 @@
-r"""What is written at edges and in nodes: text in the syntax of Python's `re`, made for reading.
+r"""The labels of edges and nodes: text in the syntax of Python's `re`, made for reading.
 
-A space is written `␣`, for it would not be seen; apart from that a label is an expression that matches what it stands for.
+A space is written `␣` to be visible. Apart from that, a label is an expression that matches the text or characters it shows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from schemagen.regex.ast import Ranges
 
 SPACE = "␣"
-#: Of one class of characters; the digits of all scripts are 70.
+#: Most ranges written for one class of characters; the digits of all scripts are 70.
 MAX_RANGES = 8
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", " ": SPACE}
 _SPECIAL = frozenset(r"\.^$*+?()[|")
@@ -28,7 +28,7 @@ def class_label(ranges: Ranges) -> str:
     """Return a set of characters as one of them, or as a class such as ``[0-9]`` or ``[^"]``."""
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
         return text_label(chr(ranges[0][0]))
-    # No text has surrogates, so that it does not matter where they belong.
+    # No text has surrogates, so either side of the class may have them.
     rest = invert_ranges(normalise_ranges((*ranges, *_SURROGATES)))
     if ranges[-1][1] == MAX_CODE_POINT and len(rest) <= len(ranges):
         return f"[^{_members(rest)}]" if rest else r"[\s\S]"
@@ -36,7 +36,7 @@ def class_label(ranges: Ranges) -> str:
 
 
 def text_label(text: str) -> str:
-    """Return a text as an expression for it."""
+    """Return an expression for a text."""
     parts = []
     for i, character in enumerate(text):
         starts_count = character == "{" and text[i + 1 : i + 2] in _STARTS_COUNT
@@ -46,7 +46,7 @@ def text_label(text: str) -> str:
 
 
 def visible(character: str) -> str:
-    """Return a character so that it is seen."""
+    """Return a character, or a visible name or escape for it."""
     if character in _SHORT:
         return _SHORT[character]
     if character.isalnum() or (character.isascii() and character.isprintable()):
@@ -56,13 +56,13 @@ def visible(character: str) -> str:
 
 
 def token_label(token: bytes) -> str:
-    """Return the text of a token, not as an expression; bytes that are no text as hexadecimal numbers."""
+    """Return the text of a token, not as an expression; bytes that are not valid UTF-8 as hexadecimal escapes."""
     text = token.decode("utf-8", "surrogateescape")
     return "".join(f"\\x{ord(c) - 0xDC00:02x}" if 0xDC80 <= ord(c) <= 0xDCFF else visible(c) for c in text)
 
 
 def token_list(tokens: Sequence[bytes], most: int, per_line: int = 4) -> str:
-    """Return the first tokens of a list, how many there are if they are not all, in lines of a few."""
+    """Return the first ``most`` tokens in short lines, followed by the number of all tokens if some are missing."""
     shown = [token_label(token) for token in tokens[:most]]
     lines = ["  ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
     if len(tokens) > most:

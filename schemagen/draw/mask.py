@@ -1,7 +1,7 @@
 """The mask at one place of a text, as a drawing.
 
-A small vocabulary is drawn token by token, as in Figure 1 of Willard & Louf (2023, arXiv:2307.09702). Of a large one the
-allowed tokens are counted by what they begin with, and the first of each kind are listed.
+A small vocabulary is drawn token by token, as in Figure 1 of Willard & Louf (2023, arXiv:2307.09702). For a large one, the
+drawing groups the allowed tokens by the kind of their first byte, counts them, and lists the first ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Vocabularies up to this size are drawn token by token.
 SMALL = 24
-#: Longest text that is written in full, in characters: its end is what matters.
+#: Longest text that is written in full, in characters; of a longer one only the end is shown.
 MAX_TEXT = 40
 _KINDS = (
     ("digits", frozenset(string.digits.encode())),
@@ -33,21 +33,21 @@ _END = "the end of the text"
 
 
 def draw_mask(matcher: Matcher, vocabulary: Vocabulary, after: bytes, *, max_tokens: int) -> Drawing:
-    """Return which tokens are allowed behind a text.
+    """Return a drawing of the tokens that are allowed after a text.
 
     Args:
-        matcher: At the start of a text.
-        vocabulary: Of the grammar.
+        matcher: A matcher at the start of a text.
+        vocabulary: The vocabulary of the grammar.
         after: The text so far.
         max_tokens: Most tokens written in one node.
 
     Raises:
-        MatcherError: No text of the grammar begins like that.
+        MatcherError: No text of the grammar begins with ``after``.
     """
     if not matcher.accept_bytes(after):
         raise MatcherError(
             f"no text begins with {after.decode(errors='backslashreplace')!r}",
-            why="there is no mask behind what the mask itself does not allow",
+            why="a text that the masks do not allow has no next mask",
             fix="give the beginning of a text that the grammar allows",
         )
     allowed = matcher.allowed_tokens()

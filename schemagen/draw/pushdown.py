@@ -1,9 +1,8 @@
 """The pushdown automaton of a schema, as a drawing of its objects and arrays.
 
-Each kind of object and array is a node, and what it holds that is neither is written in it. Reading the bracket that opens
-one pushes the place to come back to (a solid edge); reading the bracket that closes it pops that place (a dashed one). A
-schema that contains itself is a cycle. Nodes are looked up by what they allow, so that two places of a schema that allow
-the same are one node, as they are one state of the automaton.
+Each kind of object and array is a node, which lists its members or items. Reading the opening bracket pushes the place to
+return to (a solid edge); reading the closing bracket pops that place (a dashed one). A schema that contains itself is a cycle.
+Two places of a schema that allow the same values share a node, because they are one state of the automaton.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from schemagen.schema.ir import Expression, ValueSet
     from schemagen.schema.normalise import Normaliser
 
-#: Members and items written in one node, and values of an enumeration; what is beyond is counted.
+#: Most lines of members or items in one node, and most values of an enumeration.
 MAX_LINES = 12
 MAX_VALUES = 4
 _BRACKETS = {ObjectDisjunct: ("{", "}"), ArrayDisjunct: ("[", "]")}
@@ -32,7 +31,7 @@ _BRACKETS = {ObjectDisjunct: ("{", "}"), ArrayDisjunct: ("[", "]")}
 
 @dataclass(slots=True)
 class _Box:
-    """A node on its way: its lines, and the containers that it holds by what they stand behind."""
+    """A node being made: its lines, and the containers that it holds, each with the label before it."""
 
     name: str
     lines: list[str]
@@ -43,8 +42,8 @@ def draw_pushdown(normaliser: Normaliser, *, max_states: int) -> Drawing:
     """Return the objects and arrays of a schema and how they nest.
 
     Args:
-        normaliser: Of the schema.
-        max_states: Most objects and arrays to draw, those nearest to the root; what is beyond is one node.
+        normaliser: The normaliser of the schema.
+        max_states: Most objects and arrays to draw, those nearest to the root; one node replaces all others.
     """
     return _Pushdown(normaliser, max_states).drawing()
 
@@ -76,7 +75,7 @@ class _Pushdown:
         caption = f"{drawn} kinds of objects and arrays" if drawn != 1 else "one kind of object or array"
         if any(edge.target == "more" for edge in self.edges):
             self.nodes.append(Node("more", "…", "more"))
-            caption += "; what they hold beyond is not drawn"
+            caption += "; deeper ones are not drawn"
         return Drawing(tuple(self.nodes), tuple(self.edges), caption, sideways=False)
 
     def enter(self, source: str, label: str, expression: Expression) -> None:
@@ -103,7 +102,7 @@ class _Pushdown:
         return [*value.objects, *value.arrays]
 
     def title(self, expression: Expression, disjunct: ObjectDisjunct | ArrayDisjunct) -> str:
-        """Return what the schema calls a container, for one that it does not name what it is."""
+        """Return the name that the schema gives a container, or else "object" or "array"."""
         kind = "object" if isinstance(disjunct, ObjectDisjunct) else "array"
         if not isinstance(expression, SchemaRef):
             return kind
@@ -120,7 +119,7 @@ class _Pushdown:
         title = schema.get("title")
         return title if isinstance(title, str) else kind
 
-    # --- what is written in a node -----------------------------------------------------------------------------------
+    # --- the lines of a node -----------------------------------------------------------------------------------------
 
     def box(self, disjunct: ObjectDisjunct | ArrayDisjunct, title: str) -> _Box:
         box = _Box(self.names[disjunct], [title])
@@ -139,7 +138,7 @@ class _Pushdown:
         _note(box, "members", disjunct.min_properties, disjunct.max_properties)
 
     def others(self, disjunct: ObjectDisjunct) -> list[tuple[str, Expression]]:
-        """Return what keys that are not declared may hold, if one rule says it."""
+        """Return the values of undeclared keys, by a label for the keys, if a single rule gives them."""
         if disjunct.names == ast.EMPTY:
             return []
         if len(disjunct.rules) != 1:
@@ -167,7 +166,7 @@ class _Pushdown:
             box.lines.append("…")
 
     def describe(self, expression: Expression) -> str:
-        """Return what a value may be, in a few words."""
+        """Return a short description of the values that an expression allows."""
         if expression is ANY:
             return "any"
         value = self.normaliser.value(expression)

@@ -1,8 +1,8 @@
 """Railroad diagrams as SVG, in pure Python.
 
-A track runs from the left to the right. What has to be read stands on it in boxes; where there is a choice the track forks,
-and what repeats is a loop that runs back below. Every part tells how wide it is and how far it reaches above and below its
-track, so a whole is laid out from its parts, bottom up, and drawn top down.
+A track runs from the left to the right, through a box for each symbol to read. A choice forks the track, and a repetition is a
+loop that runs back below it. Every part knows its width and its height above and below its track, so a diagram is laid out from
+its parts, bottom up, and drawn top down.
 
 Source: the syntax charts of the Pascal User Manual and Report (1974).
 
@@ -27,7 +27,7 @@ HALF = 11
 GAP = 10
 CHARACTER = 7.25
 PADDING = 9
-#: A sequence that is wider goes on in a second line.
+#: A wider sequence is broken into lines.
 MAX_WIDTH = 760
 
 BoxKind = Literal["terminal", "rule"]
@@ -37,9 +37,9 @@ class Part(ABC):
     """A part of a diagram.
 
     Attributes:
-        width: From where it begins to where it ends.
-        up: How far it reaches above its track.
-        down: How far below.
+        width: The length of its track.
+        up: Its height above the track.
+        down: Its height below the track.
     """
 
     width: float
@@ -48,11 +48,11 @@ class Part(ABC):
 
     @abstractmethod
     def draw(self, x: float, y: float) -> Iterator[str]:
-        """Yield the elements of the part, its track beginning at a point."""
+        """Yield the elements of the part; its track begins at the point ``(x, y)``."""
 
 
 class Box(Part):
-    """What is read: a rule has corners, a terminal is round."""
+    """A symbol to read: a rule has corners, a terminal is round."""
 
     def __init__(self, label: str, kind: BoxKind) -> None:
         self._label = label
@@ -70,7 +70,7 @@ class Box(Part):
 
 
 class Skip(Part):
-    """Nothing to be read."""
+    """The empty text."""
 
     width = up = down = 0.0
 
@@ -111,7 +111,7 @@ class Lines(Part):
         self.up, self.down = rows[0].up, sum(self._heights) + rows[-1].down
 
     def draw(self, x: float, y: float) -> Iterator[str]:
-        """Yield each row, and the track from its end back to the beginning of the next one; out on the height of the first."""
+        """Yield each row, and the track from its end back to the start of the next one; leave at the height of the first."""
         start, end, top = x + 2 * RADIUS, x + self.width, y
         yield track(f"M{x:g},{y:g}H{start:g}")
         for row, height in zip(self._rows, [*self._heights, None], strict=True):
@@ -158,7 +158,7 @@ class Fork(Part):
 
 
 class Loop(Part):
-    """A part that is read once or more; what is said about it stands at the way back."""
+    """A part that is read once or more, with its label at the way back."""
 
     def __init__(self, inner: Part, label: str = "") -> None:
         self._inner = inner
@@ -194,7 +194,7 @@ class Chart:
 
 
 def row(parts: Sequence[Part]) -> Part:
-    """Return parts one after the other, in several lines where one would be too wide."""
+    """Return parts one after the other, in several lines if one would be too wide."""
     rows: list[list[Part]] = [[]]
     width = 0.0
     for part in parts:
@@ -207,13 +207,13 @@ def row(parts: Sequence[Part]) -> Part:
 
 
 def svg_of(charts: Sequence[Chart], title: str, style: str = "", *, rails: bool = True) -> str:
-    """Return diagrams one below the other as an SVG element, in the colour of the text around.
+    """Return diagrams one below the other as an SVG element, in the colour of the text around it.
 
     Args:
-        charts: From top to bottom.
-        title: What readers of a page hear.
-        style: An element that says the colour where none is inherited.
-        rails: Whether a part stands on a track that begins and ends.
+        charts: The diagrams from top to bottom.
+        title: The title, which screen readers read out.
+        style: An element that sets the colour where none is inherited.
+        rails: Whether the track of each diagram has a start and an end mark.
     """
     margin, y, width, drawn = 10, 6.0, 0.0, []
     for chart in charts:
@@ -239,7 +239,7 @@ def track(path: str) -> str:
 
 
 def text(label: str, x: float, y: float, *, anchor: str, size: int = 12, bold: bool = False) -> str:
-    """Return a label whose baseline is at a height."""
+    """Return a label with its baseline at the height ``y``."""
     weight = ' font-weight="bold"' if bold else ""
     return (
         f'<text fill="currentColor" text-anchor="{anchor}" x="{x:g}" y="{y:g}" font-family="monospace" '
@@ -248,15 +248,15 @@ def text(label: str, x: float, y: float, *, anchor: str, size: int = 12, bold: b
 
 
 def width_of(label: str) -> float:
-    """Return how wide a label is; characters of East Asia are two wide."""
+    """Return the width of a label in pixels; East Asian wide characters count twice."""
     return CHARACTER * sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
 
 
 _STEPS = {"right": (1, 0), "left": (-1, 0), "up": (0, -1), "down": (0, 1)}
 
 
-def _curve(before: str, behind: str) -> str:
+def _curve(before: str, after: str) -> str:
     """Return a quarter of a circle, from one direction into another."""
-    (x, y), (to_x, to_y) = _STEPS[before], _STEPS[behind]
+    (x, y), (to_x, to_y) = _STEPS[before], _STEPS[after]
     turn = 1 if x * to_y - y * to_x > 0 else 0
     return f"a{RADIUS},{RADIUS} 0 0 {turn} {(x + to_x) * RADIUS},{(y + to_y) * RADIUS}"

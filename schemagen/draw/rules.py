@@ -1,7 +1,7 @@
 """The rules of a grammar, as railroad diagrams; in Mermaid and DOT as graphs of the same boxes.
 
-Each rule that the start calls has a diagram, in the order in which they are met, and then each terminal that has a name and is
-a pattern. A repetition that lark has made a rule of is drawn as a loop again.
+Each rule that the start reaches has a diagram, in the order in which they are met, and then each named terminal that is a
+pattern. lark turns repetitions into rules; the diagrams show them as loops again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def draw_rules(grammar: ContextFreeGrammar, *, max_rules: int) -> Railroad:
 
     Args:
         grammar: Its rules.
-        max_rules: Most rules to draw, those nearest to the start; the caption says how many are left out.
+        max_rules: Most rules to draw, those nearest to the start; the caption gives the number of the others.
     """
     rules = with_loops(grammar.rules)
     order = _order(rules, grammar.start)
@@ -72,7 +72,7 @@ def draw_rules(grammar: ContextFreeGrammar, *, max_rules: int) -> Railroad:
 
 
 def with_loops(rules: dict[str, Expression]) -> dict[str, Expression]:
-    """Return the rules with loops in place of calls of those that lark made of repetitions."""
+    """Return the rules with loops in place of calls of the rules that lark made from repetitions."""
     loops: dict[str, Expression] = {}
     for name, body in rules.items():
         if is_made(name) and isinstance(body, Alternatives):
@@ -83,7 +83,7 @@ def with_loops(rules: dict[str, Expression]) -> dict[str, Expression]:
 
 
 def _replaced(expression: Expression, loops: dict[str, Expression]) -> Expression:
-    """Return an expression with loops written out; ``x`` or ``x loop`` is the loop, and it or nothing one from 0."""
+    """Return an expression with loops written out; a loop from 1, or the empty text, becomes a loop from 0."""
     if isinstance(expression, Rule):
         return _replaced(loops[expression.name], loops) if expression.name in loops else expression
     if isinstance(expression, Repeat):
@@ -102,9 +102,9 @@ def _replaced(expression: Expression, loops: dict[str, Expression]) -> Expressio
 
 
 def _joined(parts: list[Expression]) -> list[Expression]:
-    """Return alternatives with one for two of which the second lacks a piece of the first: lark writes ``[x]`` and ``x*`` so.
+    """Join two alternatives if the second is the first without a piece: lark expands ``[x]`` and ``x*`` to such pairs.
 
-    An alternative that is a single symbol stays: ``product | sum "+" product`` was written like that.
+    A single symbol stays an alternative: the author wrote ``product | sum "+" product`` as it is.
     """
     while True:
         known = set(parts)
@@ -116,23 +116,23 @@ def _joined(parts: list[Expression]) -> list[Expression]:
 
 
 def _shorter(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
-    """Yield a sequence without some of its neighbouring pieces, and with these as something that may be left out."""
+    """Yield a sequence without some neighbouring pieces, and the sequence with these pieces as optional."""
     pieces = list(expression.parts) if isinstance(expression, Sequence) else []
     for size in range(1, len(pieces)):
         for at in range(len(pieces) - size + 1):
-            before, middle, behind = pieces[:at], pieces[at : at + size], pieces[at + size :]
+            before, middle, after = pieces[:at], pieces[at : at + size], pieces[at + size :]
             only = middle[0]
             if size == 1 and isinstance(only, Repeat) and (only.low, only.high) == (1, None):
                 optional = Repeat(only.inner, 0, None)
-            elif len(before) + len(behind) > 1:
+            elif len(before) + len(after) > 1:
                 optional = Repeat(sequence(*middle), 0, 1)
             else:
                 continue
-            yield sequence(*before, *behind), sequence(*before, optional, *behind)
+            yield sequence(*before, *after), sequence(*before, optional, *after)
 
 
 def _order(rules: dict[str, Expression], start: str) -> list[str]:
-    """Return the rules that the start calls, the nearest first."""
+    """Return the rules that the start reaches, the nearest first."""
     found = {start: None}
     waiting = [start]
     for name in waiting:
@@ -144,7 +144,7 @@ def _order(rules: dict[str, Expression], start: str) -> list[str]:
 
 
 def _symbols(expression: Expression) -> list[Expression]:
-    """Return what an expression is made of, from the left to the right."""
+    """Return the symbols of an expression, from the left to the right."""
     if isinstance(expression, Repeat):
         return _symbols(expression.inner)
     if isinstance(expression, Sequence | Alternatives):
@@ -201,7 +201,7 @@ class _Graph:
         self._languages = languages
 
     def add(self, name: str, body: Expression) -> None:
-        """Add a rule: its name, its boxes, and where it ends."""
+        """Add a rule: a node for its name, its boxes, and a node for its end."""
         start = self._node(rule_name(name), "more")
         ends = self._link(body, [start])
         end = self._node("", "start")
@@ -217,7 +217,7 @@ class _Graph:
             self.edges[Edge(source, target)] = None
 
     def _link(self, body: Expression, before: list[str]) -> list[str]:
-        """Add what may stand behind some nodes; return those that it may end with."""
+        """Add an expression after the nodes ``before``; return the nodes that it may end with."""
         if isinstance(body, Sequence):
             for part in body.parts:
                 before = self._link(part, before)
@@ -237,7 +237,7 @@ class _Graph:
         return [node]
 
     def _repeat(self, first: int, before: list[str], ends: list[str]) -> None:
-        """Let what a loop begins with follow what it ends with."""
+        """Connect the last nodes of a loop to its first ones."""
         own = {node.name for node in self.nodes[first:]}
         begins = [edge.target for edge in self.edges if edge.source in before and edge.target in own]
         for target in dict.fromkeys(begins):

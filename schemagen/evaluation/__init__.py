@@ -1,4 +1,4 @@
-"""How right answers are, with the constraint and without it: over examples whose right answers are known."""
+"""The accuracy of answers with and without the constraint, over examples whose right answers are known."""
 
 from schemagen.evaluation.measure import Evaluation, Example, WayResult, evaluate
 from schemagen.evaluation.rows import read_examples

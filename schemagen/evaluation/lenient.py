@@ -1,11 +1,11 @@
-"""Reading the JSON object that a model meant, from whatever it wrote around and into it.
+"""A lenient reader for the JSON object that a model meant.
 
-What is measured without a constraint must not suffer from a strict reader: an answer in a code fence, behind a sentence, with
-single quotes, a comma too many or without its last bracket is read as what it evidently says. The reader takes the first
-object that it can read from some ``{`` on.
+A strict reader would make unconstrained answers look worse than they are. This one also reads an answer in a code fence, after
+a sentence, with single quotes, with a comma too many or without its last bracket. It returns the first object that it can read
+from any ``{`` on.
 
-A recursive descent over JSON, and beyond it: comments, quotes of both kinds, bare words as keys and values, Python's and
-JavaScript's constants, trailing and missing commas, line breaks in strings, and an end of the text wherever it comes.
+It is a recursive descent over JSON, extended by comments, quotes of both kinds, bare words as keys and values, Python's and
+JavaScript's constants, trailing and missing commas, line breaks in strings, and an end of the text at any place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 _SKIPPED = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\d|\d)?(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
-#: What comes behind a number that is one, and not the start of "42 dollars".
+#: The text after a number, if it is one and not the start of "42 dollars".
 _ENDED = re.compile(r"[ \t]*(?:[,}\]\n:/#]|$)")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
 _BARE = re.compile(r"[^,}\]\n]+")
@@ -36,7 +36,7 @@ def first_object(text: str) -> dict[str, Any] | None:
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict) and found:
-            # An object that is whole may still be a part of a broken one.
+            # A complete object may still be a part of a broken one.
             outer = next((repaired for other in starts if other < start and (repaired := _read(text, other))), None)
             return outer or found
     return next((found for start in starts if (found := _read(text, start))), None)
@@ -65,7 +65,7 @@ class _Reader:
         """Read a value.
 
         Raises:
-            ValueError: There is none.
+            ValueError: No value starts here.
         """
         if depth > _MOST_DEPTH:
             raise ValueError("nested too deeply")
@@ -79,7 +79,7 @@ class _Reader:
         return self._scalar()
 
     def _peek(self) -> str:
-        """Skip blanks and comments; return the next character, nothing at the end."""
+        """Skip whitespace and comments; return the next character, or an empty text at the end."""
         self._at = _skipped(self._text, self._at)
         return self._text[self._at : self._at + 1]
 
@@ -151,7 +151,7 @@ class _Reader:
         if match and any(map(str.isdigit, match.group())) and _ENDED.match(self._text, match.end()):
             self._at = match.end()
             digits = re.sub(r"[_,](?=\d)", "", match.group())
-            # A comma between numbers that are none of thousands ends the first of them.
+            # A comma that is not a thousands separator ends the number.
             if "," in match.group() and not re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", match.group()):
                 digits = match.group().partition(",")[0]
                 self._at = match.start() + len(digits)

@@ -1,8 +1,8 @@
-"""Answering examples with the constraint and without it, and counting what is right.
+"""Answering examples with the constraint and without it, and counting the right fields.
 
-Both ways send the model the same text: the question with the rendering of the schema. Without the constraint, what the model
-writes is read leniently (`schemagen.evaluation.lenient`), so that it is its answers that are compared and not its punctuation.
-The ways take turns, example by example, and the one that begins changes.
+Both ways send the model the same text: the question with the rendering of the schema. Answers without the constraint are read
+leniently (`schemagen.evaluation.lenient`), so that the comparison is about answers and not about punctuation. The ways take
+turns, example by example, and alternate in which goes first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Example:
 
     Attributes:
         prompt: A text, or a chat.
-        expected: The answer as JSON; a text where the spec is none of JSON.
+        expected: The answer as JSON; a text if the spec is not one of JSON.
     """
 
     prompt: Any
@@ -40,14 +40,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model wrote.
+    """An answer of a model.
 
     Attributes:
-        text: All of it.
-        value: What was read from it as JSON; None if that is nothing.
-        valid: Whether the text, as it is, is a value of the spec.
-        tokens: How many were written.
-        seconds: How long that took.
+        text: The whole answer.
+        value: The value read from it as JSON; None if it has none.
+        valid: Whether the unchanged text is a value of the spec.
+        tokens: The number of its tokens.
+        seconds: The time it took.
         masked_mass: As in `Generation`; None without a constraint.
     """
 
@@ -65,7 +65,7 @@ class WayResult:
 
     Attributes:
         answers: One for each example.
-        right: For each example the fields of the right answer, and whether they are right.
+        right: For each example, whether each field of its right answer is right.
     """
 
     answers: list[Answer] = field(default_factory=list)
@@ -78,17 +78,17 @@ class WayResult:
 
     @property
     def count(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         return len(self.answers)
 
     @property
     def valid(self) -> int:
-        """How many of them are values of the spec, as they were written."""
+        """The number of answers whose unchanged text is a value of the spec."""
         return sum(answer.valid for answer in self.answers)
 
     @property
     def exact(self) -> int:
-        """How many have every field right."""
+        """The number of answers with every field right."""
         return sum(all(fields.values()) for fields in self.right)
 
     @property
@@ -98,25 +98,25 @@ class WayResult:
 
     @property
     def masked_mass(self) -> float | None:
-        """The mean probability that the constraint took away per token; None if there was none to measure."""
+        """The mean probability that the constraint took away per token; None if no answer has one."""
         known = [answer.masked_mass for answer in self.answers if answer.masked_mass is not None]
         return sum(known) / len(known) if known else None
 
     @property
     def tokens_per_second(self) -> float:
-        """Over all answers but the first, which has things to do once."""
+        """Tokens per second over all answers except the first, which includes one-time work."""
         counted = self.answers[1:] or self.answers
         seconds = sum(answer.seconds for answer in counted)
         return sum(answer.tokens for answer in counted) / seconds if seconds else 0.0
 
     @property
     def seconds_per_answer(self) -> float:
-        """Over all answers but the first."""
+        """Seconds per answer over all answers except the first."""
         counted = self.answers[1:] or self.answers
         return sum(answer.seconds for answer in counted) / len(counted)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers, shares with their intervals."""
+        """Return the figures; shares have their intervals."""
         shares = self.shares
         return {
             "count": self.count,
@@ -132,18 +132,18 @@ class WayResult:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What was found.
+    """The result of `evaluate`.
 
     Attributes:
-        examples: What was asked.
-        ways: The results by way: "constrained", and "unconstrained" if that was asked for.
+        examples: The examples.
+        ways: The results by way: "constrained", and "unconstrained" if requested.
     """
 
     examples: Sequence[Example]
     ways: Mapping[str, WayResult]
 
     def difference(self) -> tuple[float, float, float] | None:
-        """Return by how much the constraint raises the share of right fields, and the 95 % interval; None of one way."""
+        """Return the gain in the share of right fields by the constraint, and its 95 % interval; None if only one way ran."""
         if len(self.ways) < 2:
             return None
         with_it, without = (dict(enumerate(self.ways[name].shares)) for name in (CONSTRAINED, FREE))
@@ -160,20 +160,20 @@ def evaluate(
     told: Callable[[], object] = lambda: None,
     **options: Any,
 ) -> Evaluation:
-    """Have a model answer examples, one by one, and count what is right.
+    """Have a model answer examples, one by one, and count the right fields.
 
     Args:
         lm: The model.
         spec: As for `LanguageModel.run`.
         examples: Questions with right answers.
-        unconstrained: Whether the model is asked without the constraint, too.
+        unconstrained: Whether to ask the model without the constraint, too.
         ignored: Fields that do not count, such as ``reasoning``.
         told: Called after each example.
         options: As for `LanguageModel.run`: ``max_new_tokens``, ``show_schema``, ...
 
     Raises:
         SchemaError: The spec cannot be compiled.
-        OptionError: An option cannot be meant.
+        OptionError: An option has a value that it cannot have.
     """
     grammar = lm.compile(spec)
     asked = list(examples)
@@ -227,7 +227,7 @@ def _free(lm: LanguageModel, prompt: Any, grammar: Grammar, options: Mapping[str
 
 
 def _is_valid(text: str, grammar: Grammar) -> bool:
-    """Whether a text is a value of the spec: blanks around it do not count, and what JSON allows is allowed."""
+    """Whether a text is a value of the spec; surrounding whitespace is ignored, and any layout that JSON allows is valid."""
     from jsonschema.validators import validator_for
 
     try:
@@ -241,13 +241,13 @@ def _is_valid(text: str, grammar: Grammar) -> bool:
 
 
 def _is_text_of(grammar: Grammar, text: str) -> bool:
-    """Whether a text is one of a grammar that is none of JSON, byte by byte."""
+    """Whether a grammar that is not one of JSON accepts a text, byte by byte."""
     matcher = grammar.matcher()
     return all(matcher.accept_bytes(bytes([byte])) for byte in text.encode()) and matcher.is_accepting()
 
 
 def _read(text: str, grammar: Grammar) -> Any:
-    """Return what a text says: JSON, leniently, or the text itself where the spec is none of JSON."""
+    """Return the value of a text: JSON, leniently, or the text itself if the spec is not one of JSON."""
     if grammar.schema is None:
         return text.strip()
     try:

@@ -1,8 +1,8 @@
 """Examples with right answers, from CSV and JSON Lines.
 
-A row has a prompt, and either one column ``expected`` with the answer (JSON, or a text for specs that are none), or a column
-for each field of it. A column ``a.b`` is the field ``b`` of the object ``a``. The cells of CSV are read as JSON where they are
-numbers, booleans, null, objects or arrays, as nothing (null) where they are empty, and as texts otherwise.
+A row has a prompt, and either one column ``expected`` with the answer (JSON, or a text for other specs), or a column for each
+field of it. A column ``a.b`` is the field ``b`` of the object ``a``. The cells of CSV are read as JSON if they are
+numbers, booleans, null, objects or arrays, as null if they are empty, and as texts otherwise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _EXPECTED = "expected"
-#: Columns that say nothing of the answer.
+#: Columns that are not part of the answer.
 _BESIDE = {"id", "index"}
 
 
@@ -32,12 +32,12 @@ def read_examples(text: str, *, kind: str, prompt: str = "prompt") -> list[Examp
         prompt: The column, or the key, of the prompts.
 
     Raises:
-        OptionError: There are none, a row has no prompt or nothing that is expected, or a line is no JSON.
+        OptionError: The file has no rows, a row has no prompt or no expected answer, or a line is not JSON.
     """
     rows = _csv_rows(text) if kind == "csv" else _json_rows(text)
     found = [_example(row, prompt, line) for line, row in rows]
     if not found:
-        raise OptionError("the file has no rows", fix="give one row for each prompt, with what is expected")
+        raise OptionError("the file has no rows", fix="give one row for each prompt, with the expected answer")
     return found
 
 
@@ -47,14 +47,14 @@ def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         for row in reader:
             if None in row or None in row.values():
                 raise OptionError(
-                    f"line {reader.line_num} has not as many cells as there are columns",
+                    f"the number of cells in line {reader.line_num} is not that of the columns",
                     at=f"line {reader.line_num}",
                     fix="put texts with commas or line breaks into quotes",
                 )
             yield reader.line_num, dict(row)
     except csv.Error as error:
         raise OptionError(
-            f"line {reader.line_num} is no CSV: {error}", fix="write it with a library for CSV"
+            f"line {reader.line_num} is not CSV: {error}", fix="write it with a library for CSV"
         ) from error
 
 
@@ -70,7 +70,7 @@ def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             ) from error
         if not isinstance(found, dict):
             raise OptionError(
-                f"line {line} is no object", at=f"line {line}", fix='write {"prompt": ..., "expected": ...}'
+                f"line {line} is not an object", at=f"line {line}", fix='write {"prompt": ..., "expected": ...}'
             )
         yield line, found
 
@@ -90,7 +90,7 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
     fields = {key: value for key, value in row.items() if key not in _BESIDE and key != prompt_column}
     if not fields:
         raise OptionError(
-            f"line {line} has a prompt and nothing that is expected",
+            f"line {line} has a prompt and no expected answer",
             at=f"line {line}",
             fix="add a column 'expected' with the right answer as JSON, or a column for each field of it",
         )
@@ -98,7 +98,7 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
 
 
 def _cell(text: Any) -> Any:
-    """Return what a cell of CSV says."""
+    """Return the value of a cell of CSV."""
     stripped = str(text).strip()
     if not stripped:
         return None

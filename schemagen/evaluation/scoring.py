@@ -1,4 +1,4 @@
-"""What an answer is worth: fields that are right, and how sure a share of so many answers is."""
+"""The score of an answer: its right fields, and confidence intervals for shares."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-#: Of a normal distribution: 95 % lie within so many deviations.
+#: 95 % of a normal distribution lie within this many standard deviations.
 _Z = 1.959963984540054
 _NOTHING = {"", "null", "none", "n/a", "na", "unknown", "not provided", "not specified", "not mentioned", "not given"}
 
 
 def fields_right(answer: Any, right: Any, uncounted: Collection[str] = ()) -> dict[str, bool]:
-    """Return which fields of the right answer an answer has right.
+    """Return for each field of the right answer whether an answer has it right.
 
-    Texts are compared without regard to case and blanks around them, numbers and booleans by value, also if they were written
-    as texts; what is missing and what is said to be unknown is null. A field of an object that is no field of the right answer
-    counts nothing.
+    Texts are compared without case and surrounding whitespace, numbers and booleans by value, also if they were written as
+    texts. A missing field, and a text such as "unknown", count as null. Fields that the right answer does not have are ignored.
 
     Args:
-        answer: Any JSON; None where there was none to read.
+        answer: Any JSON; None if none could be read.
         right: The right answer.
         uncounted: Fields that have no right value.
     """
@@ -67,11 +66,11 @@ def _plain(value: Any) -> str:
 
 
 def wilson(hits: float, count: int) -> tuple[float, float]:
-    """Return the 95 % interval of Wilson (1927) for a share; (0, 1) of nothing.
+    """Return the 95 % interval of Wilson (1927) for a share; (0, 1) if ``count`` is 0.
 
     Args:
-        hits: How often it was so; may be a sum of shares, which makes the interval a wide one.
-        count: Of how many independent tries.
+        hits: The number of hits; may be a sum of shares, for which the interval is wider than necessary.
+        count: The number of independent tries.
     """
     if not count:
         return 0.0, 1.0
@@ -84,7 +83,8 @@ def wilson(hits: float, count: int) -> tuple[float, float]:
 def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float, float]:
     """Return the mean difference of two scores of the same examples, first minus second, and its 95 % interval.
 
-    By example, since both ways answered the same ones: this interval is narrower than that of two shares.
+    The differences are taken per example, because both ways answered the same examples: the interval is narrower than that of
+    two separate shares.
     """
     differences = [first[key] - second[key] for key in first if key in second]
     count = len(differences)

@@ -1,12 +1,12 @@
-"""Grammars one after another, with hand-over at any byte: free text, markers and calls, thoughts and an answer.
+"""Grammars one after another, each starting at any byte: free text, markers and calls, thoughts and an answer.
 
 A tool call in a model's answer is not one language but several: free text, a marker, the name, JSON arguments, a closing
-marker, perhaps the next call. Each of them is a *part*; a `GrammarGraph` is a graph of parts. It is decoded with as one
-context-free grammar, which it becomes (`schemagen.graph.rules`), and an answer is taken apart by a `GraphReader`, which is the
-nondeterministic automaton of the graph itself.
+marker, perhaps the next call. Each of them is a *part*; a `GrammarGraph` is a graph of parts. For decoding it is compiled into
+one context-free grammar (`schemagen.graph.rules`). A `GraphReader`, the nondeterministic automaton of the graph itself, splits
+an answer into its parts.
 
-Alternative rejected: one JSON Schema for the envelope (``anyOf`` over tools), which covers only formats that are JSON from end
-to end, and neither names outside of the JSON (DeepSeek, newer Mistral) nor Python syntax.
+Alternative rejected: one JSON Schema for the envelope (``anyOf`` over tools). It covers only formats that are JSON from end to
+end, and neither names outside of the JSON (DeepSeek, newer Mistral) nor Python syntax.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 @without_property_locks
 class GrammarGraph:
-    """Parts in the order that their edges allow; immutable but for its tables, shared between threads of a program.
+    """Parts in the order that their edges allow; immutable except for its tables, which threads may share.
 
-    It is a `Constraint`, as a `Grammar` is: it is decoded with in the same ways.
+    It is a `Constraint` and decodes like a `Grammar`.
 
     Args:
         parts: The graph.
         starts: Indices of the parts that a text may begin with.
-        vocabulary: The tokens of the model; grammars among the parts are over the same one.
+        vocabulary: The tokens of the model; grammars among the parts must use the same vocabulary.
         limits: Bounds on the work, as for `schemagen.compile`.
 
-    Cost: when its first matcher is made, that of compiling each grammar in it once more.
+    Cost: the first matcher compiles each grammar of the graph once more.
     """
 
     thought_tokens = 0
@@ -69,20 +69,20 @@ class GrammarGraph:
 
         Raises:
             LimitError: A limit stopped the work.
-            UnsupportedGrammarError: Tokens are counted in it, and a part may come again without end.
+            UnsupportedGrammarError: The graph counts tokens and can repeat a part without limit.
         """
         return self._engine.matcher()
 
     def reader(self) -> GraphReader:
-        """Return a cursor at the start of a text, which tells what of it belongs to which part.
+        """Return a cursor at the start of a text, which finds the bytes of each part.
 
-        It reads bytes, and so no grammar among the parts that names or counts tokens.
+        It reads bytes, so grammars among the parts must neither name nor count tokens.
         """
         return GraphReader(self.parts, self._engines, self.starts, self.vocabulary)
 
     @property
     def token_table(self) -> _core.TokenTable | None:
-        """It as a table over tokens, for `schemagen.device`; None if it counts tokens."""
+        """The graph as a table over tokens, for `schemagen.device`; None if it counts tokens."""
         return self._token_table
 
     @cached_property
@@ -95,7 +95,7 @@ class GrammarGraph:
 
     @property
     def least_new_tokens(self) -> int:
-        """The same as `min_new_tokens`, which is always known."""
+        """Equal to `min_new_tokens`, which a graph always knows."""
         return self.min_new_tokens
 
     @property
@@ -109,14 +109,14 @@ class GrammarGraph:
 
     @cached_property
     def _engine(self) -> Engine:
-        """The whole as one automaton."""
+        """The graph as one automaton."""
         rules = rules_of(self.parts, self.starts)
         over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
         return engine_of_rules(rules, over, options, embed=lambda inner: _embedded(inner, over))
 
     @cached_property
     def _engines(self) -> list[Engine | None]:
-        """What reads the text of each part."""
+        """The engine of each part."""
         return [self._engine_of(part.language) for part in self.parts]
 
     def _engine_of(self, language: Any) -> Engine | None:
@@ -126,6 +126,6 @@ class GrammarGraph:
 
 
 def _embedded(spec: Grammar | Inside, vocabulary: Vocabulary) -> _core.Constraint:
-    """Return the automaton of a part, or of what is embedded in one."""
+    """Return the automaton of a part, or of a grammar embedded in one."""
     made = spec.grammar.engine_inside(spec.spec, vocabulary) if isinstance(spec, Inside) else spec.compiled_again()
     return cast("_core.Constraint", made)

@@ -1,4 +1,4 @@
-"""What a `GrammarGraph` is made of, and where a text stands in it: parts, and the threads that read them."""
+"""The parts of a `GrammarGraph`, and the threads that read a text over them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A language and what may follow its texts.
+    """A language and the parts that may follow its texts.
 
     Attributes:
-        language: Of the text of this part, as a regular expression or compiled; None: the empty text alone.
-        following: Indices of the parts that may come next, directly behind.
-        special: Special token id -> indices of the parts that may come behind that token.
+        language: The texts of this part, as a regular expression or compiled; only the empty text if None.
+        following: Indices of the parts that may follow directly.
+        special: Special token id -> indices of the parts that may follow after that token.
         final: Whether the whole text may end with this part.
-        label: What the caller knows it by.
+        label: The caller's name for the part.
     """
 
     language: ast.Regex | Grammar | None
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where the text of a part begins; spans are linked to the part before."""
+    """Where the text of a part begins, linked to the span of the part before."""
 
     part: int
     start: int
@@ -43,7 +43,7 @@ class Span:
 
 @dataclass(slots=True, eq=False)
 class Thread:
-    """A part that is being read: its matcher, and how many steps that has made."""
+    """A part that is being read: its matcher, and the number of steps the matcher has made."""
 
     span: Span
     matcher: Matcher | None
@@ -61,7 +61,7 @@ class Thread:
         return self.matcher is None or self.matcher.is_accepting()
 
     def back_to(self, steps: int) -> None:
-        """Undo all steps but some."""
+        """Undo all but the first ``steps`` steps."""
         if self.matcher is not None and self.steps > steps:
             self.matcher.rollback(self.steps - steps)
         self.steps = min(self.steps, steps)

@@ -1,17 +1,17 @@
-"""`GraphReader`: reads a text over a `GrammarGraph` and tells which part of it is what.
+"""`GraphReader`: reads a text over a `GrammarGraph` and splits it into the parts of the graph.
 
-A text is read by *threads*, a part and a matcher in it. Where the text of a part may end, the threads of the parts that may
-follow stand beside it; a thread whose part cannot read a byte is gone. So this is the nondeterministic automaton of the graph,
-byte by byte, and each of its threads is one way to read the text:
+*Threads* read a text. Each thread is a part and a matcher in it. Where the text of a part may end, the reader starts threads
+for the parts that may follow; it drops a thread whose part cannot read a byte. So this is the nondeterministic automaton of the
+graph, byte by byte, and each of its threads is one way to read the text:
 
 - A token may end the text, hold a whole marker and begin the JSON.
-- An end marker inside of a JSON string ends nothing: the thread of the JSON part reads it, and no other thread is there.
+- An end marker inside of a JSON string ends nothing: the only thread is that of the JSON part, which reads the marker.
 - A marker that is a special token has no bytes. It is an edge of the graph, taken where the text of its part may end.
 
-It knows nothing of masks, which are those of the compiled grammar; a text that one of both reads the other reads, too.
+The reader makes no masks: the compiled grammar does. Both accept the same texts.
 
-Invariants: matchers of threads only move forward between two calls of `rollback`; a thread that is gone stays where it was, so
-that `rollback` can bring it back.
+Invariants: matchers of threads only move forward between two calls of `rollback`; a dropped thread keeps its position, so that
+`rollback` can bring it back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Live = tuple[tuple[Thread, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The live threads with their steps, and how many bytes were read."""
+    """The live threads with their steps, and the number of bytes read."""
 
     live: _Live
     position: int
@@ -43,11 +43,11 @@ class _State:
 
 
 class GraphReader:
-    """One text, as far as it was read.
+    """A cursor in one text.
 
     Args:
         parts: The graph.
-        engines: What reads the text of each part.
+        engines: The engine of each part.
         starts: Indices of the parts that a text may begin with.
         vocabulary: The tokens of the model.
     """
@@ -63,7 +63,7 @@ class GraphReader:
         self._history = [_State(_live(self._spawn(starts, 0, None)), 0)]
 
     def __repr__(self) -> str:
-        """Show how far the text is."""
+        """Show the number of steps."""
         return f"GraphReader(steps={len(self._history) - 1}, terminated={self.is_terminated()})"
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -99,20 +99,20 @@ class GraphReader:
         return True
 
     def _accept_special(self, token_id: int, *, ends: bool = False) -> bool:
-        """Advance by a token without bytes, which may end a text; then the text is over if it may be."""
+        """Advance by a token without bytes. If it ends a text (``ends``), terminate where the text may end."""
         state = self._history[-1]
         threads: list[Thread] = []
         for thread, _ in state.live:
-            behind = self._parts[thread.span.part].special.get(token_id, ())
-            if behind and thread.may_end():
-                threads.extend(self._spawn(behind, state.position, thread.span))
+            following = self._parts[thread.span.part].special.get(token_id, ())
+            if following and thread.may_end():
+                threads.extend(self._spawn(following, state.position, thread.span))
         if threads:
             over = ends and any(self._parts[each.span.part].final and each.may_end() for each in threads)
             self._history.append(_State(_live(threads), state.position, over))
         return bool(threads)
 
     def _read(self, threads: list[Thread], data: bytes, position: int) -> list[Thread]:
-        """Return the threads after some bytes, none if they cannot be read; threads that are gone stay behind."""
+        """Return the threads after some bytes, none if no thread can read them; dropped threads keep their positions."""
         for offset in range(len(data)):
             byte = data[offset : offset + 1]
             kept = [thread for thread in threads if thread.read(byte)]
@@ -126,7 +126,7 @@ class GraphReader:
         return threads
 
     def _spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[Thread]:
-        """Return threads at the start of some parts, and of those behind them where a part may be empty."""
+        """Return threads at the start of some parts, and of the parts that follow one whose text may be empty."""
         threads: list[Thread] = []
         for index in indices:
             engine = self._engines[index]
@@ -137,7 +137,7 @@ class GraphReader:
                 threads.extend(self._spawn(self._parts[index].following, position, span))
         return threads
 
-    # --- where it stands ---------------------------------------------------------------------------------------------
+    # --- the position ------------------------------------------------------------------------------------------------
 
     def is_accepting(self) -> bool:
         """Whether the text may end here."""
@@ -155,7 +155,7 @@ class GraphReader:
         """
         thread = self._ending()
         if thread is None:
-            raise MatcherError("the text is not complete", fix="read it to its end before its parts are asked for")
+            raise MatcherError("the text is not complete", fix="read the text to its end before you ask for its parts")
         return [
             (part, start, self._history[-1].position if end is None else end)
             for part, start, end in self._chain(thread)
@@ -164,12 +164,12 @@ class GraphReader:
     def readings(self) -> list[list[tuple[Part, int, int | None]]]:
         """Return every way to read the text so far: its parts with the bytes where each begins and ends.
 
-        The end of the last one is None: that part is open. What all ways have in common is decided.
+        The end of the last part is None, because that part is open. The common start of all ways is decided.
         """
         return [self._chain(thread) for thread, _ in self._history[-1].live]
 
     def _chain(self, thread: Thread) -> list[tuple[Part, int, int | None]]:
-        """The parts that a thread has gone through, and the one that it is in."""
+        """The parts that a thread has passed, and its current one."""
         chain: list[tuple[Part, int, int | None]] = []
         end: int | None = None
         span: Span | None = thread.span
@@ -191,8 +191,8 @@ class GraphReader:
         """Undo the last ``count`` accepted steps.
 
         Raises:
-            MatcherError: There are fewer.
-            OptionTypeError: ``count`` is no whole number.
+            MatcherError: Fewer steps were accepted.
+            OptionTypeError: ``count`` is not a whole number.
         """
         if undone := check_steps(count, len(self._history) - 1):
             del self._history[-undone:]

@@ -1,13 +1,13 @@
 """A graph of parts as one context-free grammar: a rule for each part.
 
-The rule of a part is its text, and then the rule of any part that may follow, behind a special token or directly. Regular
-expressions are texts of the grammar, values in JSON are embedded in it, special tokens are tokens that it names. So tokens that
-end one part and begin the next, budgets, and text without a choice are those of every grammar.
+The rule of a part is its text, then the rule of any part that may follow, after a special token or directly. Regular
+expressions are texts of the grammar, JSON values are embedded in it, special tokens are tokens that it names. So a graph needs
+no code of its own for tokens that end one part and begin the next, for budgets and for forced text.
 
 Source: answers with tool calls as one pushdown automaton, after Koo, Liu & He 2024, section 3.
 
-Invariant: a rule calls others in its last place only, so the parser needs no more stack for a hundred calls than for one (Leo
-1991).
+Invariant: a rule calls others only in its last place, so the parser needs no more stack for a hundred calls than for one
+(Leo 1991).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inside:
-    """What the rules of a part embed, to be compiled as that part was.
+    """A language embedded in the rules of a part, to be compiled with the options of that part.
 
     Attributes:
-        spec: As in a `Guest`.
+        spec: The language, as in a `Guest`.
         grammar: The part.
     """
 
@@ -61,7 +61,7 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
         starts: Indices of the parts that a text may begin with.
 
     Raises:
-        UnsupportedGrammarError: A grammar with a lexer names tokens.
+        UnsupportedGrammarError: A part with a lexer names tokens.
     """
     assembly = Assembly()
     calls = [assembly.new_rule(str(part.label)) for part in parts]
@@ -71,12 +71,12 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
 
 
 def _rest(part: Part, calls: list[Rule]) -> Expression:
-    """Return what may follow a part."""
-    behind: list[Expression] = [calls[index] for index in part.following]
+    """Return the expression for everything after the text of a part."""
+    following: list[Expression] = [calls[index] for index in part.following]
     for token_id, indices in part.special.items():
         token = Token(((token_id, token_id),), line=None, column=None)
-        behind.append(sequence(token, alternatives(*(calls[index] for index in indices))))
-    return alternatives(*behind, *([EMPTY_TEXT] if part.final else []))
+        following.append(sequence(token, alternatives(*(calls[index] for index in indices))))
+    return alternatives(*following, *([EMPTY_TEXT] if part.final else []))
 
 
 def _text(part: Part, assembly: Assembly) -> Expression:
@@ -95,7 +95,7 @@ def _text(part: Part, assembly: Assembly) -> Expression:
 
 
 def _rules_of(grammar: Grammar) -> ContextFreeGrammar | None:
-    """Return the rules of a grammar text, or of a pattern that counts tokens; None: there are none."""
+    """Return the rules of a grammar text, or of a pattern that counts tokens; None for other specs."""
     if isinstance(grammar.spec, Regex) and grammar.counts_tokens:
         return rules_of_pattern(grammar.spec.pattern)
     if not isinstance(grammar.spec, ContextFree):

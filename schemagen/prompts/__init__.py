@@ -1,1 +1,1 @@
-"""What a model is told: messages, the shape of the answer, and what families of models expect."""
+"""Prompts: messages, the shape of the answer, and the conventions of families of models."""

@@ -1,11 +1,12 @@
-"""Token healing: the last tokens of a prompt are opened again, so that the answer may share a token with them.
+"""Token healing: the model generates the last tokens of a prompt again, so that the answer may share a token with them.
 
-Idea: a prompt that ends within a word, or in front of a space, ends in tokens that the model would not have written there:
-``http:`` is one token and ``http://`` another, so behind the first one the second can no longer come. The last tokens are
-taken off the prompt, and the model writes their text again, as a constraint, with the answer behind it (Lundberg 2023, "The art
-of prompt design: prompt boundaries and token healing"; Koo et al. 2024, section 2.4, give the same by composing automata).
+Idea: a prompt that ends within a word, or before a space, ends in tokens that the model would not have chosen there: ``http:``
+is one token and ``http://`` another, so after the first token the model can no longer write the second. The last tokens are
+removed from the prompt, and the model writes their text again under a constraint, followed by the answer (Lundberg 2023, "The
+art of prompt design: prompt boundaries and token healing"; Koo et al. 2024, section 2.4, achieve the same by composing
+automata).
 
-Invariants: what is opened is text, and so short that some token begins with all of it and goes on; special tokens stay.
+Invariants: the removed tokens are text, and so short that some token begins with all of it and is longer; special tokens stay.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
-#: Tokens that are opened again, at most.
+#: Most tokens to generate again.
 MOST = 8
 
 
@@ -34,9 +35,9 @@ class Healed:
     """A prompt without its last tokens.
 
     Attributes:
-        token_ids: What is left of the prompt.
-        text: Of the tokens that were taken off.
-        constraint: That text, and the answer directly behind it.
+        token_ids: The remaining tokens of the prompt.
+        text: The text of the removed tokens.
+        constraint: That text, directly followed by the answer.
     """
 
     token_ids: tuple[int, ...]
@@ -45,20 +46,20 @@ class Healed:
 
 
 def heal(token_ids: tuple[int, ...], grammar: Grammar) -> Healed | None:
-    """Return a prompt whose end is open; None if no token could reach from it into the answer.
+    """Return a prompt without its last tokens; None if no token could span its end and the answer.
 
-    Cost: a look into the sorted vocabulary for each token that is opened, and a small automaton.
+    Cost: a binary search in the sorted vocabulary for each of the last tokens, and a small automaton.
     """
     count = _to_open(token_ids, grammar.vocabulary)
     if not count:
         return None
     kept, opened = token_ids[:-count], token_ids[-count:]
     text = b"".join(grammar.vocabulary.tokens[token] for token in opened).decode()
-    return Healed(kept, text, behind(text, grammar))
+    return Healed(kept, text, after_text(text, grammar))
 
 
 def _to_open(token_ids: Sequence[int], vocabulary: Vocabulary) -> int:
-    """Return how many of the last tokens are opened: the most whose text is text, and the beginning of another token."""
+    """Return how many trailing tokens to generate again: the most that are valid text and a proper prefix of a token."""
     best, data = 0, b""
     for count, token in enumerate(reversed(token_ids[-MOST:]), start=1):
         piece = vocabulary.tokens[token] if token < len(vocabulary.tokens) else b""
@@ -84,15 +85,15 @@ def _sorted_tokens(vocabulary: Vocabulary) -> list[bytes]:
 
 
 def _begins_another(data: bytes, vocabulary: Vocabulary) -> bool:
-    """Whether some token begins with the bytes and is longer."""
+    """Whether the bytes are a proper prefix of some token."""
     tokens = _sorted_tokens(vocabulary)
     place = bisect_right(tokens, data)
     return place < len(tokens) and tokens[place].startswith(data)
 
 
 @lru_cache(maxsize=64)
-def behind(text: str, grammar: Grammar) -> GrammarGraph:
-    """Return the grammar of a fixed text with an answer directly behind it."""
+def after_text(text: str, grammar: Grammar) -> GrammarGraph:
+    """Return the grammar of a fixed text that is directly followed by an answer."""
     answer = Part(grammar, final=True, label="the answer")
     opened = Part(ast.literal(text), (0,), label="the end of the prompt")
     return GrammarGraph([answer, opened], [1], grammar.vocabulary)

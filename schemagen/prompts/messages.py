@@ -1,7 +1,7 @@
 """From a prompt and a schema to the exact text that a model reads.
 
-The schema is part of the prompt by default: a grammar makes every other text impossible, but only a model that has seen
-the shape puts the right values into it.
+The schema is part of the prompt by default. The grammar alone makes every other text impossible, but only a model that has
+seen the shape puts the right values into it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from schemagen.grammar.specs import Choice
 from schemagen.grammar.written import Written
 from schemagen.prompts.renderings import check_show_schema, told
 
-#: The sentences between the caller's prompt and what is not JSON.
+#: The sentences between the caller's prompt and the description of an answer that is not JSON.
 CHOICE_INSTRUCTION = "Answer with one of these only:"
 PATTERN_INSTRUCTION = "Answer only with a text that matches this regular expression:"
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     Message = Mapping[str, Any]
 
 
-#: Option -> what to do instead of giving something else than True or False.
+#: Option -> the fix for a value other than True and False.
 _FLAGS = {
     "chat_template": "give True or False; for a template of your own set lm.tokenizer.chat_template",
-    "heal": "give True or False; which tokens are opened again is found out",
+    "heal": "give True or False; the number of tokens to generate again is chosen for you",
 }
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse a ``show_schema``, ``chat_template`` or ``heal`` that cannot be meant.
+    """Refuse a wrong value of ``show_schema``, ``chat_template`` or ``heal``.
 
     Raises:
-        OptionError: One is something else than a flag, or the name of a rendering, and would count as True without a word.
+        OptionError: A value is neither a flag nor the name of a rendering; Python would silently treat it as a boolean.
     """
     for name, value in flags.items():
         if name == "show_schema":
@@ -55,7 +55,7 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
     """Return the prompt as a chat: a text is one message of the user.
 
     Raises:
-        GenerationError: There is no message at all, or something is none.
+        GenerationError: The prompt has no messages, or an entry is not a message.
     """
     if isinstance(prompt, str):
         _check_text(prompt, "")
@@ -78,14 +78,14 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _fix_of_prompt(given: Any) -> str:
-    """Say what to give instead of something that is no prompt."""
+    """Return the fix for a prompt of a wrong type."""
     if isinstance(given, type):
         return f"the prompt comes first: lm(prompt, {given.__name__})"
     return "put a single message into a list" if isinstance(given, Mapping) else "give a str, or a list of messages"
 
 
 def _message(message: Any, at: str) -> dict[str, Any]:
-    """Return a message of which templates can be sure."""
+    """Return a message with the role and content that templates rely on."""
     if not isinstance(message, Mapping):
         raise _no_prompt(
             f"a message is {kind_of(message)}: {message!r:.60}",
@@ -97,7 +97,7 @@ def _message(message: Any, at: str) -> dict[str, Any]:
         raise _no_prompt(
             f"a message has the role {message.get('role')!r}",
             at=f"{at}/role",
-            why="chat templates tell messages apart by it",
+            why="chat templates distinguish messages by their role",
             fix='write {"role": "user", "content": "..."}',
         )
     content = message.get("content")
@@ -119,7 +119,7 @@ def _message(message: Any, at: str) -> dict[str, Any]:
 
 
 def _check_part(part: Any, at: str) -> None:
-    """Refuse a part of a content that is no text."""
+    """Refuse a part of a content that is not text."""
     is_text = isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
     if not is_text:
         kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
@@ -133,14 +133,14 @@ def _check_part(part: Any, at: str) -> None:
 
 
 def _check_text(text: str, at: str) -> None:
-    """Refuse half of a surrogate pair, which no tokenizer takes."""
+    """Refuse half of a surrogate pair, which tokenizers reject."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise _no_prompt(
             f"the prompt holds {text[error.start]!a}, half of a surrogate pair, as character {error.start}",
             at=at,
-            why="it is no character, so it has no UTF-8",
+            why="it is not a character, so it has no UTF-8",
             fix='replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")',
         ) from None
 
@@ -150,7 +150,7 @@ def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationErro
 
 
 def with_shape(messages: list[dict[str, Any]], schema: Any, show: ShowSchema = True) -> list[dict[str, Any]]:
-    """Append a rendering of a schema to the last message of the user (to the last one, if the user said nothing)."""
+    """Append a rendering of a schema to the last message of the user, or to the last message if none is the user's."""
     return _extended(messages, told(schema, show))
 
 
@@ -168,7 +168,7 @@ def with_texts(
 
 
 def _told(options: Sequence[str]) -> list[str]:
-    """The options as they are; in quotes if one of them could be taken for several, or for none."""
+    """Return the options unchanged, or all in quotes if one of them could be read as several options or as none."""
     plain = all(option and option == option.strip() and not {"|", "\n"} & {*option} for option in options)
     return [option if plain else json.dumps(option, ensure_ascii=False) for option in options]
 
@@ -193,9 +193,9 @@ def with_correction(
 
     Args:
         messages: The chat.
-        answer: What is refused.
-        reasons: Why.
-        kind: What to answer with.
+        answer: The refused answer.
+        reasons: The reasons.
+        kind: The kind of answer to ask for.
     """
     correction = f"That answer is not valid:\n{reasons}\nAnswer again with the corrected {kind} only."
     return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": correction}]
@@ -208,17 +208,17 @@ def render(
     chat_template: bool = True,
     thinker: ReasoningFormat | None = None,
 ) -> tuple[str, bool]:
-    """Return the text that the model reads, and whether it is a chat template that wrote it.
+    """Return the text that the model reads, and whether a chat template wrote it.
 
-    A template writes its own special tokens, so nothing may be added to its text but what opens thoughts. Without thoughts
-    the answer is constrained from its first token. Without a template the contents stand one after the other, a blank line
-    between them and a line break at the end.
+    A template writes its own special tokens, so only the opening of thoughts may be added to its text. Without thoughts the
+    answer is constrained from its first token. Without a template the contents follow each other, with a blank line between
+    them and a line break at the end.
 
     Args:
-        tokenizer: Of transformers.
+        tokenizer: A tokenizer of transformers.
         messages: The chat.
         chat_template: Whether to use the tokenizer's template, if it has one.
-        thinker: How to think first.
+        thinker: The format of thoughts; None for no thoughts.
     """
     templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
     if templated:
@@ -229,16 +229,16 @@ def render(
 
 
 def apply_template(tokenizer: Any, messages: list[dict[str, Any]], *, thinking: bool = False, **options: Any) -> str:
-    """Return what the chat template of a tokenizer writes, with the beginning of an answer.
+    """Return the chat as the tokenizer's chat template writes it, with the opening of an answer.
 
-    Where a template takes no contents in parts, they become texts.
+    If a template refuses contents in parts, they become texts.
 
     Args:
-        tokenizer: Of transformers.
+        tokenizer: A tokenizer of transformers.
         messages: The chat.
-        thinking: Whether thinking is switched on, where the template knows ``enable_thinking`` (Qwen, GLM, SmolLM) or
+        thinking: Whether to switch thinking on, if the template supports ``enable_thinking`` (Qwen, GLM, SmolLM) or
             ``thinking`` (DeepSeek, Granite).
-        options: Of the template.
+        options: Further options of the template.
 
     Raises:
         GenerationError: The template refuses the messages.
@@ -254,7 +254,7 @@ def apply_template(tokenizer: Any, messages: list[dict[str, Any]], *, thinking: 
     has_parts = any(isinstance(message.get("content"), list) for message in messages)
     try:
         return written(messages)
-    except Exception as error:  # templates are programs: they raise what they like
+    except Exception as error:  # templates are programs and may raise any exception
         if not has_parts:
             raise _no_prompt(
                 f"the chat template refuses the messages: {error}",
@@ -266,7 +266,7 @@ def apply_template(tokenizer: Any, messages: list[dict[str, Any]], *, thinking: 
 
 
 def plain_text(message: Message) -> str:
-    """Return the text of a message, also of one in parts, or of one without any."""
+    """Return the text of a message, joined if it has parts; empty if it has no content."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -274,7 +274,7 @@ def plain_text(message: Message) -> str:
 
 
 def template_text(tokenizer: Any) -> str:
-    """Return all chat templates of a tokenizer as one text; empty if there are none."""
+    """Return all chat templates of a tokenizer as one text; empty if it has none."""
     found = getattr(tokenizer, "chat_template", None) or ""
     if isinstance(found, str):
         return found

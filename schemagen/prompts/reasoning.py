@@ -1,4 +1,4 @@
-"""`Reasoning`: what users say about thoughts before an answer; `schemagen.prompts.reasoning_grammar` does what they say."""
+"""`Reasoning`: the user's options for thoughts before an answer; `schemagen.prompts.reasoning_grammar` implements them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from schemagen.arguments import check_count
 from schemagen.errors import OptionError
 
-#: Tokens of thoughts where nobody says how many.
+#: Most tokens of thoughts by default.
 DEFAULT_MAX_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """How a model thinks before it answers.
+    """Options for thoughts before an answer.
 
     Attributes:
-        max_tokens: Of thoughts, at most; then their end is written.
-        begin: What opens the thoughts, at the end of the prompt. Empty: as in the model's chat template if ``end`` is empty,
-            too; else nothing, because the template has opened them.
-        end: What stands between thoughts and answer. The thoughts end where it first occurs, not counting whitespace at its
-            end, which is then written, too. Empty: as in the model's chat template.
+        max_tokens: Most tokens of thoughts; then the model must write ``end``.
+        begin: The opening of the thoughts, appended to the prompt. If it and ``end`` are empty, that of the model's chat
+            template; if only it is empty, nothing is appended, because the template has opened the thoughts.
+        end: The text between thoughts and answer; if empty, that of the model's chat template. The thoughts end at its first
+            occurrence, without its trailing whitespace, which the model then writes, too.
 
     Example:
         lm.run(question, Answer, reasoning=Reasoning(2048))
@@ -32,25 +32,25 @@ class Reasoning:
     end: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what could not be meant.
+        """Refuse wrong values.
 
         Raises:
-            OptionError: No token to think with, or a begin without an end.
+            OptionError: ``max_tokens`` is below 1, or ``begin`` is given without ``end``.
         """
         check_count("max_tokens", self.max_tokens)
         if (self.begin or self.end) and not self.end.strip():
             raise OptionError(
                 f"reasoning begins with {self.begin!r} and ends with {self.end!r}",
-                why="whitespace alone ends no thoughts: they would be over at their first line break",
-                fix="name the marker that the model writes behind its thoughts",
+                why="whitespace alone cannot end thoughts: they would be over at their first line break",
+                fix="name the marker that the model writes after its thoughts",
             )
 
 
 def as_reasoning(given: bool | int | Reasoning | None) -> Reasoning | None:
-    """Return how to think; None: not at all.
+    """Return the options for thoughts; None for no thoughts.
 
     Raises:
-        OptionError: It is none of these, or a number below 1.
+        OptionError: The value has another type, or is a number below 1.
     """
     if given is None or isinstance(given, bool):
         return Reasoning() if given else None

@@ -1,13 +1,13 @@
-"""Thoughts before an answer: how a model marks them, the grammar of both, and how to take them apart.
+"""Thoughts before an answer: the markers around them, the grammar of thoughts and answer, and how to split a text into both.
 
     thoughts marker answer
 
-The thoughts are any text without the marker that ends them, at most so many tokens of it; then the marker is all that is
-left. The answer is what it would be without thoughts. Both are parts of one grammar, so that the marker may be a special
-token, a token of text or several, and a token may hold its end and the beginning of the answer; and so that the budget of
-the whole ends the thoughts in time for the shortest answer. How many tokens they take counts a `ThoughtMatcher`.
+The thoughts are any text without the marker that ends them, with a limited number of tokens; at the limit only the marker is
+allowed. The answer is the same as without thoughts. Both are parts of one grammar. So the marker may be a special token, a
+token of text or several, and a token may hold the end of the marker and the beginning of the answer; and the budget of the
+whole text ends the thoughts in time for the shortest answer. A `ThoughtMatcher` counts the tokens of the thoughts.
 
-What opens the thoughts belongs to the prompt: chat templates of models that always think write it, and for others it is
+The opening of the thoughts belongs to the prompt: chat templates of models that always think write it, and for others it is
 appended. Rejected: to leave it to the model, which may begin with its answer instead, outside of the grammar.
 """
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 _THOUGHTS, _ANSWER = "the thoughts", "the answer"
-#: Bytes that may be missing of a character.
+#: Most bytes that an incomplete character can lack.
 _MOST_OF_CHARACTER = 3
-#: By family: what its chat templates hold, what opens the thoughts, and what ends them.
+#: For each family: a substring of its chat templates, the opening of the thoughts, and their end.
 _FAMILIES = (
     # gpt-oss
     ("<|channel|>analysis", "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
@@ -53,12 +53,12 @@ _FAMILIES = (
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFormat:
-    """How a model thinks, for all its answers.
+    """The format of a model's thoughts.
 
     Attributes:
-        begin: What opens the thoughts.
-        end: What stands between them and the answer.
-        max_tokens: Of thoughts.
+        begin: The opening of the thoughts.
+        end: The text between the thoughts and the answer.
+        max_tokens: Most tokens of thoughts.
         specials: The special tokens in ``end``, with their ids.
     """
 
@@ -69,16 +69,16 @@ class ReasoningFormat:
 
     @property
     def pieces(self) -> list[tuple[str, int | None]]:
-        """``end``, cut: the marker and what is behind it, each with its id if it is a special token, None if it is text."""
+        """The pieces of ``end``: the marker and the texts after it, each with its id if it is a special token, else None."""
         ids = dict(self.specials)
         return [(piece, ids.get(piece)) for piece in _pieces(self.end, ids)]
 
     @classmethod
     def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> ReasoningFormat | None:
-        """Read the argument ``reasoning`` of `LanguageModel.run`; None: no thoughts.
+        """Read the argument ``reasoning`` of `LanguageModel.run`; return None for no thoughts.
 
         Raises:
-            OptionError: It cannot be meant, or the model's chat template knows no thoughts.
+            OptionError: The value is wrong, or the model's chat template does not support thoughts.
         """
         reasoning = as_reasoning(given)
         if reasoning is None:
@@ -90,24 +90,24 @@ class ReasoningFormat:
                 raise OptionError(
                     f"thoughts end with {end!r}, and {text!r} ends every text of this model",
                     why="no answer could follow",
-                    fix="name a marker that the model goes on after",
+                    fix="name a marker after which the model goes on",
                 )
         return cls(begin, end, reasoning.max_tokens, tuple(specials))
 
     def before(self, grammar: Grammar) -> ReasoningGrammar:
-        """Return thoughts and then a text of a grammar.
+        """Return the grammar of thoughts followed by a text of a grammar.
 
         Raises:
-            OptionError: The vocabulary cannot write what ends the thoughts.
+            OptionError: The vocabulary cannot write the end of the thoughts.
         """
         return _think_before(grammar, self)
 
     def before_parts(self, answer: GrammarGraph) -> ReasoningGrammar:
-        """Return thoughts and then a text of some parts, as words and calls are; errors as for `before`."""
+        """Return the grammar of thoughts followed by a text of a graph, such as words and calls; errors as for `before`."""
         return _think_before_parts(answer, self)
 
     def opened(self, prompt: str) -> str:
-        """Return a rendered prompt with the thoughts opened, if the chat template has not done that.
+        """Return a rendered prompt with the opening of the thoughts, if the chat template has not written it.
 
         Raises:
             OptionError: The chat template has closed them already.
@@ -126,7 +126,7 @@ class ReasoningFormat:
 
 
 def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
-    """Return what opens the thoughts, and what ends them: as it is stated, or as in the tokenizer's chat template."""
+    """Return the opening and the end of the thoughts: those in the options, or those of the tokenizer's chat template."""
     if reasoning.end:
         return reasoning.begin, reasoning.end
     template = template_text(tokenizer)
@@ -144,15 +144,15 @@ class ReasoningGrammar(GrammarGraph):
     """Thoughts and an answer as one grammar.
 
     Args:
-        answer: What is behind the thoughts.
-        thinker: How the model thinks.
+        answer: The grammar of the answer.
+        thinker: The format of the thoughts.
 
     Raises:
-        OptionError: The vocabulary cannot write what ends the thoughts.
+        OptionError: The vocabulary cannot write the end of the thoughts.
 
     Attributes:
-        marker: What ends the thoughts, if it is text; empty: a special token.
-        thought_tokens: Of thoughts and what stands between them and the answer, at most.
+        marker: The marker that ends the thoughts; empty if it is a special token.
+        thought_tokens: Most tokens of the thoughts and the text between them and the answer.
     """
 
     def __init__(self, answer: GrammarGraph, thinker: ReasoningFormat) -> None:
@@ -163,29 +163,29 @@ class ReasoningGrammar(GrammarGraph):
         self.marker = marker.encode() if marker_id is None else b""
         self._thoughts = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
         self._bounds = self._bounds_of(thinker.max_tokens, marker_id)
-        # Where thoughts end needs no look at what is behind them.
+        # The end of the thoughts does not depend on the answer, so the splitter allows any text there.
         split = _thinking([Part(ast.ANY_STRING, final=True, label=_ANSWER)], thinker, vocabulary)
         self._split = GrammarGraph(split, [len(split) - 1], vocabulary)
         self.thought_tokens = self._bounds.most + _most_tokens(thinker)
 
     def _bounds_of(self, max_tokens: int, marker_id: int | None) -> ThoughtBounds:
-        """Return what is known of the thoughts; where they end as soon as they can, the rest tells what is behind them."""
+        """Return the bounds of the thoughts; a cursor directly after the shortest thoughts gives the tokens after them."""
         end = self._thoughts.matcher().tokens_to_finish() or 0
         over = super().matcher()
         is_over = over.accept_bytes(self.marker) if marker_id is None else over.accept_token(marker_id)
         assert is_over, "thoughts may end at once"
-        behind = (over.tokens_to_finish() or 0) + (marker_id is not None)
+        after = (over.tokens_to_finish() or 0) + (marker_id is not None)
         reach = len(self.marker) + _MOST_OF_CHARACTER
-        return ThoughtBounds(max_tokens + end, reach, behind, self.vocabulary)
+        return ThoughtBounds(max_tokens + end, reach, after, self.vocabulary)
 
     @property
     def min_new_tokens(self) -> int:
         """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
-        return (self._thoughts.matcher().tokens_to_finish() or 0) + self._bounds.behind
+        return (self._thoughts.matcher().tokens_to_finish() or 0) + self._bounds.after
 
     @property
     def token_table(self) -> None:
-        """There is none: the tokens of thoughts are counted beside the automaton."""
+        """Always None, because the automaton does not count the tokens of thoughts: its table would allow too many."""
         return
 
     def matcher(self) -> Matcher:
@@ -197,10 +197,10 @@ class ReasoningGrammar(GrammarGraph):
         return ThoughtReader(self._split.reader(), self.vocabulary, self.marker)
 
     def split(self, token_ids: Iterable[int]) -> tuple[str, str, int]:
-        """Return the text of the answer, the thoughts, and how many tokens these are, what ends them included.
+        """Return the text of the answer, the thoughts, and the number of tokens of the thoughts including their end.
 
         Args:
-            token_ids: All of a complete text, with or without EOS.
+            token_ids: All tokens of a complete text, with or without EOS.
         """
         reader = self.thought_reader()
         thoughts, answer = reader.feed(token_ids)
@@ -208,16 +208,16 @@ class ReasoningGrammar(GrammarGraph):
 
 
 class ThoughtReader:
-    """Takes the tokens of one generation apart while they come.
+    """Splits the tokens of one generation into thoughts and answer while the model generates them.
 
     Args:
-        reader: Of thoughts and any answer.
+        reader: The reader of thoughts and any answer.
         vocabulary: The tokens of the model.
-        marker: What ends the thoughts, if it is text.
+        marker: The marker that ends the thoughts; empty if it is a special token.
 
     Attributes:
-        answer_start: Offset of the first byte of the answer; None before it is certain.
-        thought_tokens: How many tokens were read before the first one that holds something of the answer.
+        answer_start: Offset of the first byte of the answer; None until it is certain.
+        thought_tokens: The number of tokens before the first one with a byte of the answer.
     """
 
     def __init__(self, reader: GraphReader, vocabulary: Vocabulary, marker: bytes) -> None:
@@ -227,19 +227,19 @@ class ThoughtReader:
         self._data = b""
         self._end: int | None = None  # of the thoughts
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
-        self._told = 0  # bytes of thoughts
+        self._told = 0  # bytes of thoughts returned so far
         self.answer_start: int | None = None
         self.thought_tokens = 0
 
     @property
     def is_over(self) -> bool:
-        """Whether the thoughts are over, and what ends them as well."""
+        """Whether the thoughts and the text that ends them are over."""
         return self.answer_start is not None
 
     def feed(self, token_ids: Iterable[int]) -> tuple[str, bytes]:
-        """Read tokens; return what was thought, as far as that is certain, and what was answered.
+        """Read tokens; return the new text of the thoughts, as far as it is certain, and the new bytes of the answer.
 
-        A token that cannot follow in the thoughts ends the reading.
+        Reading stops at a token that cannot follow in the thoughts.
         """
         before = len(self._data)
         for token_id in token_ids:
@@ -254,7 +254,7 @@ class ThoughtReader:
         return self._thoughts(), self._data[max(before, begin) :]
 
     def _look(self) -> None:
-        """Find out where the answer begins, and count."""
+        """Look for the start of the answer, and count the token if it is one of the thoughts."""
         parts = self._reader.readings()[-1]
         self.answer_start = next((start for part, start, _ in parts if part.label is _ANSWER), None)
         self._end = next((end for part, _, end in parts if part.label is _THOUGHTS), None)
@@ -262,7 +262,7 @@ class ThoughtReader:
             self.thought_tokens += 1
 
     def _thoughts(self) -> str:
-        """Return what was thought since the last time; what may be the beginning of the marker is held back."""
+        """Return the new text of the thoughts; bytes that may begin the marker are held back."""
         text = self._data[: self._end]
         hidden = _overlap(text, self._marker) if self._end is None else len(self._marker)
         text = text[: len(text) - hidden]
@@ -272,7 +272,7 @@ class ThoughtReader:
 
 
 def _overlap(text: bytes, marker: bytes) -> int:
-    """Return how long the longest end of a text is that begins a marker."""
+    """Return the length of the longest suffix of a text that is a proper prefix of a marker."""
     longest = min(len(text), len(marker) - 1)
     return next((length for length in range(longest, 0, -1) if text.endswith(marker[:length])), 0)
 
@@ -289,22 +289,22 @@ def _think_before_parts(answer: GrammarGraph, thinker: ReasoningFormat) -> Reaso
 
 
 def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabulary) -> list[Part]:
-    """Return parts with thoughts before the last of them; the thoughts are the last one then.
+    """Add the parts of the thoughts before the last part; the thoughts become the last one.
 
     Raises:
-        OptionError: The vocabulary cannot write what ends the thoughts.
+        OptionError: The vocabulary cannot write the end of the thoughts.
     """
     (marker, marker_id), *rest = thinker.pieces
 
     def add(language: ast.Regex, token_id: int | None, label: str) -> None:
-        """Add a part that leads to the one added before, across a special token or directly."""
-        behind = (len(parts) - 1,)
+        """Add a part that leads to the last one, across a special token or directly."""
+        following = (len(parts) - 1,)
         if compile_language(language, vocabulary).matcher().tokens_to_finish() is None:
             raise _unwritable(thinker.end)
         if token_id is None:
-            parts.append(Part(language, behind, label=label))
+            parts.append(Part(language, following, label=label))
         else:
-            parts.append(Part(language, special={token_id: behind}, label=label))
+            parts.append(Part(language, special={token_id: following}, label=label))
 
     for piece, token_id in reversed(rest):
         add(ast.literal(piece) if token_id is None else ast.EPSILON, token_id, f"{piece!r}")
@@ -313,7 +313,7 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
 
 
 def _most_tokens(thinker: ReasoningFormat) -> int:
-    """Return how many tokens may stand between the text of thoughts and the answer, at most."""
+    """Return the most tokens that can be between the text of the thoughts and the answer."""
     (_, marker_id), *rest = thinker.pieces
     return (marker_id is not None) + sum(len(piece.encode()) if each is None else 1 for piece, each in rest)
 
@@ -327,7 +327,7 @@ def _unwritable(end: str) -> OptionError:
 
 
 def _pieces(end: str, specials: Iterable[str]) -> list[str]:
-    """Cut what ends the thoughts: the marker, and what is written behind it; special tokens are pieces by themselves."""
+    """Cut the end of the thoughts into the marker and the texts after it; each special token is a piece of its own."""
     pattern = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
     first, *rest = [piece for piece in (re.split(f"({pattern})", end) if pattern else [end]) if piece]
     if not first.strip():

@@ -1,7 +1,7 @@
-"""How a prompt tells a model which JSON to write: the shape, JSON Schema, an example, or TypeScript.
+"""Renderings of a schema for a prompt: the shape, JSON Schema, an example, or TypeScript.
 
-A rendering is an instruction and a text. Which one makes the answers of a model most right is a question of what it was trained
-on; docs/guides/prompts.md has what was measured. `schemagen.prompts.shape` is the default, and the shortest.
+A rendering is an instruction and a text. Which one gives the most accurate answers depends on the training of the model;
+docs/guides/prompts.md has measurements. `schemagen.prompts.shape` is the default, and the shortest.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 #: The renderings by name.
 Rendering: TypeAlias = Literal["shape", "json_schema", "example", "typescript"]
-#: What ``show_schema`` may be; True is the default rendering, False none.
+#: The type of ``show_schema``; True selects the default rendering, False none.
 ShowSchema: TypeAlias = "bool | Rendering"
 
 DEFAULT: Rendering = "shape"
-#: Deeper than this nothing is told: a recursive schema has no end.
+#: Deepest level that is rendered, because a recursive schema has no end.
 _MAX_DEPTH = 4
 
 
 def check_show_schema(value: Any) -> None:
-    """Refuse what names no rendering.
+    """Refuse a wrong ``show_schema``.
 
     Raises:
-        OptionError: It is neither True nor False, nor the name of one.
+        OptionError: The value is neither True nor False, nor the name of a rendering.
     """
     if isinstance(value, bool) or (isinstance(value, str) and value in get_args(Rendering)):
         return
@@ -46,7 +46,7 @@ def check_for_format(show: ShowSchema, as_: str) -> None:
     """Refuse a rendering that describes JSON, for an answer in another format.
 
     Raises:
-        OptionError: It would be ignored.
+        OptionError: The rendering describes JSON, and the answer has another format.
     """
     if as_ != "json" and show in ("json_schema", "typescript"):
         raise OptionError(
@@ -57,11 +57,11 @@ def check_for_format(show: ShowSchema, as_: str) -> None:
 
 
 def told(schema: Any, show: ShowSchema) -> str:
-    """Return what a prompt says of a schema: an instruction, a line break, and the text of the rendering.
+    """Return the description of a schema for a prompt: an instruction, a line break, and the text of the rendering.
 
     Args:
         schema: A JSON Schema.
-        show: As for ``show_schema``, and not False.
+        show: The value of ``show_schema``, except for False.
     """
     instruction, render = _RENDERINGS[DEFAULT if isinstance(show, bool) else show]
     return f"{instruction}\n{render(schema)}"
@@ -71,12 +71,12 @@ def told(schema: Any, show: ShowSchema) -> str:
 
 
 def schema_text(schema: Any) -> str:
-    """Return a JSON Schema as one line, without what says nothing of the values: titles, and that objects are closed."""
+    """Return a JSON Schema as one line, without titles and ``"additionalProperties": false``, which do not describe values."""
     return json.dumps(_short(schema), ensure_ascii=False, default=str)
 
 
 def _short(schema: Any, *, of_names: bool = False) -> Any:
-    """Leave that out; below ``properties`` and the like, names are names, also "title"."""
+    """Remove these keywords; below ``properties`` and the like, keys are names, also "title"."""
     if isinstance(schema, list):
         return [_short(item) for item in schema]
     if not isinstance(schema, Mapping):
@@ -95,7 +95,7 @@ def _short(schema: Any, *, of_names: bool = False) -> Any:
 
 
 def example_text(schema: Any) -> str:
-    """Return instances with words in the place of values, one line for each alternative of the whole."""
+    """Return example instances with descriptions in place of values, one line for each alternative of the schema."""
     root = _resolved(schema, schema)
     branches = next((root[key] for key in ("anyOf", "oneOf") if root.get(key)), None)
     alternatives = branches if isinstance(branches, list) and len(branches) > 1 else [root]
@@ -103,7 +103,7 @@ def example_text(schema: Any) -> str:
 
 
 def _example(schema: Any, document: Any, depth: int) -> Any:
-    """Return an instance that shows what goes where; not always a valid one."""
+    """Return an instance that shows the place of each value; it may be invalid."""
     schema = _resolved(schema, document)
     if "const" in schema:
         return schema["const"]
@@ -129,7 +129,7 @@ def _example(schema: Any, document: Any, depth: int) -> Any:
 
 
 def _resolved(schema: Any, document: Any) -> Mapping[str, Any]:
-    """Follow the local references of a schema; what leads nowhere says nothing."""
+    """Follow the local references of a schema; return an empty schema for a broken reference."""
     for _ in range(_MAX_DEPTH * 4):
         if not isinstance(schema, Mapping):
             return {}
@@ -148,7 +148,7 @@ def _resolved(schema: Any, document: Any) -> Mapping[str, Any]:
 
 
 def typescript_text(schema: Any) -> str:
-    """Return the declaration of a TypeScript type; bounds and patterns, which it does not have, are left out."""
+    """Return the declaration of a TypeScript type, without bounds and patterns, which TypeScript cannot express."""
     return f"type Answer = {_typescript(schema, schema, 0)};"
 
 
@@ -190,9 +190,9 @@ def _interface(schema: Mapping[str, Any], document: Any, depth: int) -> str:
     for key, value in properties.items():
         name = key if str(key).isidentifier() else json.dumps(str(key), ensure_ascii=False)
         note = value.get("description") if isinstance(value, Mapping) else None
-        behind = f" // {' '.join(note.split())}" if isinstance(note, str) and note.strip() else ""
+        comment = f" // {' '.join(note.split())}" if isinstance(note, str) and note.strip() else ""
         kind = _typescript(value, document, depth + 1).replace("\n", "\n  ")
-        lines.append(f"  {name}{'' if key in required else '?'}: {kind};{behind}")
+        lines.append(f"  {name}{'' if key in required else '?'}: {kind};{comment}")
     return "\n".join(["{", *lines, "}"])
 
 

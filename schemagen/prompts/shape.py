@@ -1,7 +1,7 @@
 """The compact, TypeScript-like text that tells a model which JSON to write.
 
-A grammar already makes every other text impossible; the shape is there so that the model *knows* what is coming and
-picks the right values. It is written for few tokens: `$ref`s are inlined, titles and defaults left out.
+A grammar already makes every other text impossible. The shape lets the model *know* the structure, so that it picks the right
+values. It takes few tokens: `$ref`s are inlined, titles and defaults left out.
 
     >>> shape_text({"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
     '{"age": integer(>=0)}'
@@ -26,16 +26,16 @@ _BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("ex
 def shape_text(schema: Mapping[str, Any] | bool) -> str:
     """Describe a JSON Schema as a TypeScript-like type.
 
-    Objects are written in the order of `properties`; a property that may be absent carries a `?`. Bounds, formats and
-    patterns follow their type in parentheses (`integer(1..8)`, `string(date)`), the length of an array stands in its
-    brackets (`string[1..3]`). A `description` of a property, or of the whole, becomes a `// ...` line before it.
+    Objects are written in the order of `properties`; an optional property has a `?`. Bounds, formats and patterns follow their
+    type in parentheses (`integer(1..8)`, `string(date)`), the length of an array is in its brackets (`string[1..3]`). A
+    `description` of a property, or of the whole schema, becomes a `// ...` line before it.
     References are inlined; a recursive (or very long) definition gets a line `Name = ...` of its own, before the type.
 
     Args:
-        schema: A JSON Schema, as `pydantic.TypeAdapter(T).json_schema()` makes them. It is read only.
+        schema: A JSON Schema, such as `pydantic.TypeAdapter(T).json_schema()`. It is not changed.
 
     Returns:
-        The text. What cannot be described (an unknown keyword, a broken reference) is written as `any`; nothing raises.
+        The text. An unknown keyword or a broken reference is written as `any`; nothing raises.
     """
     writer = _Writer(schema)
     text = writer.root()
@@ -109,13 +109,13 @@ def _wrapped(text: str) -> str:
 
 
 def _guess_type(schema: Mapping[str, Any]) -> str:
-    """Infer the type that the keywords of an untyped schema speak of; empty if there is none."""
+    """Infer the type of an untyped schema from its keywords; empty if they are of no type."""
     found = {TABLE[key].of for key in schema if key in TABLE}
     return next((kind for kind in ("object", "array", "string", "number") if kind in found), "")
 
 
 class _Writer:
-    """Writes one document; collects the definitions that are written by name."""
+    """Writes one document, and collects the definitions that have names in its text."""
 
     def __init__(self, document: Mapping[str, Any] | bool) -> None:
         self.definitions: dict[str, str] = {}
@@ -146,7 +146,7 @@ class _Writer:
         return " & ".join(f"({part})" if " | " in part else part for part in parts) or "any"
 
     def _parts(self, schema: Mapping[str, Any], depth: int) -> list[str]:
-        """Write every keyword that stands for a type of its own; all of them hold at once."""
+        """Write every keyword that gives a type; a value has all of these types."""
         if "const" in schema:
             return [_literal(schema["const"])]
         if "enum" in schema:
@@ -159,7 +159,7 @@ class _Writer:
         return [part for part in dict.fromkeys([*parts, typed]) if part]
 
     def _typed(self, schema: Mapping[str, Any], depth: int, *, guess: bool) -> str:
-        """Write what `type` says, or the keywords without it; empty if that is nothing."""
+        """Write the types in `type`, or the type guessed from the keywords; empty if the schema has neither."""
         kinds = schema.get("type")
         if not kinds:
             kinds = _guess_type(schema) if guess or "properties" in schema else ""
@@ -194,7 +194,7 @@ class _Writer:
         return "{" + ", ".join(entries) + "}"
 
     def _open_keys(self, schema: Mapping[str, Any], closed: bool, depth: int) -> list[str]:
-        """Write the properties that have no name of their own."""
+        """Write the properties without fixed names."""
         patterns = _mapping(schema.get("patternProperties")).items()
         entries = [f"[key: /{key}/]: {self._write(value, depth)}" for key, value in patterns]
         rest = schema.get("additionalProperties")
@@ -252,7 +252,7 @@ class _Writer:
         return found if reference.startswith("#/") else True
 
     def _name(self, reference: str) -> str:
-        """Return the name of a definition: the last part of its pointer, numbered where two would be alike."""
+        """Return the name of a definition: the last part of its pointer, numbered if another definition has the same."""
         if reference not in self._names:
             base = reference.rsplit("/", 1)[-1].lstrip("#") or "Root"
             taken = set(self._names.values())

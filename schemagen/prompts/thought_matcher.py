@@ -1,15 +1,15 @@
-"""The cursor of thoughts and an answer: the thoughts take at most so many tokens.
+"""The cursor of thoughts and an answer, with a limit of tokens for the thoughts.
 
-How many tokens a text takes its characters do not say, so no automaton over bytes bounds it. Thoughts come first and are read
-by two cursors, one of the whole text and one of the thoughts alone, up to what ends them. While the second one goes on, each
-token is one of the thoughts, and is counted. When few are left, of the thoughts or of the budget, the second one says which
-tokens still leave room to end them in time. A token in which the thoughts end is not one of its tokens, so nothing of the
-answer is taken away.
+An automaton over bytes cannot count tokens, so the limit is enforced here. Two cursors read the thoughts: one of the whole
+text, and one of the thoughts alone, up to their end. While the second cursor accepts tokens, they are tokens of the thoughts
+and are counted. When few tokens are left, of the thoughts or of the budget, its masks allow only tokens that leave room to end
+the thoughts in time. It does not accept a token that ends the thoughts and goes on, so the limit never removes a token of the
+answer.
 
-Invariants: thoughts end behind a special token, or none of their texts begins with another one and goes on. So a token either
-stays inside of them or leaves them. What `tokens_to_finish` promises in thoughts is their shortest end and the shortest answer,
-which both bounds leave room for. After an interrupt the two cursors may stand at different steps; where they were last
-together is noted in one assignment, and the next step begins there.
+Invariants: a special token ends the thoughts, or no text of thoughts is a proper prefix of another. So a token either stays
+inside of the thoughts or leaves them. In thoughts, `tokens_to_finish` is the sum of their shortest end and the shortest answer,
+for which both bounds leave room. An interrupt may leave the two cursors at different steps; one assignment records their last
+common step, and the next step begins there.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtBounds:
-    """What is known of thoughts beforehand.
+    """The bounds of thoughts.
 
     Attributes:
-        most: How many tokens they may take, with those of their end, 1 or more.
-        reach: No end of thoughts takes more tokens than this, wherever they stand.
-        behind: How many tokens are needed behind the thoughts.
+        most: Most tokens of the thoughts, including their end, 1 or more.
+        reach: Most tokens that the end of the thoughts can take from any state.
+        after: The number of tokens needed after the thoughts.
         vocabulary: The tokens of the model.
     """
 
     most: int
     reach: int
-    behind: int
+    after: int
     vocabulary: Vocabulary
 
 
@@ -53,10 +53,10 @@ class ThoughtMatcher:
     """The cursor of one text; see `schemagen.engine.protocol.Matcher`.
 
     Args:
-        whole: Reads thoughts and answer; at the start.
-        inside: Reads thoughts up to what ends them; at the start.
-        bounds: Of the thoughts.
-        at: Steps that were made, and how many of them inside of the thoughts.
+        whole: A cursor of thoughts and answer, at the start.
+        inside: A cursor of the thoughts up to their end, at the start.
+        bounds: The bounds of the thoughts.
+        at: The number of steps, and the number of steps inside of the thoughts.
     """
 
     __slots__ = ("_at", "_bounds", "_inside", "_whole")
@@ -68,12 +68,12 @@ class ThoughtMatcher:
         self._at = at
 
     def __repr__(self) -> str:
-        """Show how far the text is."""
+        """Show the number of steps, and whether they are all thoughts."""
         return f"ThoughtMatcher(steps={self.steps}, thinking={self._is_thinking})"
 
     @property
     def steps(self) -> int:
-        """How many steps `rollback` can undo."""
+        """The number of steps that `rollback` can undo."""
         return self._at[0]
 
     @property
@@ -83,12 +83,12 @@ class ThoughtMatcher:
 
     @property
     def _left(self) -> int:
-        """How many tokens are left for the thoughts and their end."""
+        """The number of tokens left for the thoughts and their end."""
         return self._bounds.most - self._at[1]
 
     def _is_bounded(self, budget: int | None = None) -> bool:
-        """Whether so few tokens are left that not every token of the thoughts may come."""
-        left = self._left if budget is None else min(self._left, budget - self._bounds.behind)
+        """Whether too few tokens are left to allow every token of the thoughts."""
+        left = self._left if budget is None else min(self._left, budget - self._bounds.after)
         return self._is_thinking and left <= self._bounds.reach
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -108,14 +108,14 @@ class ThoughtMatcher:
         return self._think(self._inside.accept_bytes(data), lambda: self._whole.accept_bytes(data))
 
     def _think(self, is_inside: bool, accept: Callable[[], bool]) -> bool:
-        """Let the whole read what the thoughts alone have read, or have not."""
+        """Let the cursor of the whole text read the same, and count the step."""
         accepted = not (is_inside and self._is_too_late()) and accept()
         if is_inside and not accepted:
             self._settle()
         return self._read(accepted, int(is_inside))
 
     def _is_too_late(self) -> bool:
-        """Whether the thoughts cannot be ended any more, behind one more token that is not counted yet."""
+        """Whether the thoughts could not end in time after the last token, which is not counted yet."""
         return self._is_bounded() and (self._inside.tokens_to_finish() or 0) >= self._left
 
     def _read(self, accepted: bool, thoughts: int) -> bool:
@@ -124,17 +124,17 @@ class ThoughtMatcher:
         return accepted
 
     def _settle(self) -> None:
-        """Put both cursors where they were together."""
+        """Return both cursors to their last common step."""
         for cursor, steps in zip((self._whole, self._inside), self._at, strict=True):
             if cursor.steps > steps:
                 cursor.rollback(cursor.steps - steps)
 
-    # --- what may come -----------------------------------------------------------------------------------------------
+    # --- next tokens -------------------------------------------------------------------------------------------------
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
 
-        Cost: that of the whole, and of two more masks for the last tokens of thoughts.
+        Cost: one mask of the whole grammar, and two more masks near the limit of the thoughts.
         """
         row, budget = check_fill(row, budget)
         self._settle()
@@ -149,10 +149,10 @@ class ThoughtMatcher:
         return True
 
     def _inside_words(self, budget: int | None = None) -> tuple[Words, Words]:
-        """Return the tokens of text that stay inside of the thoughts, all and those behind which they can be ended."""
+        """Return the tokens of text that stay inside of the thoughts: all, and those after which they can end in time."""
         size = self._bounds.vocabulary.size
         text = ~words_of(self._bounds.vocabulary.eos_token_ids, -(-size // BITS))
-        left = self._left if budget is None else min(self._left, budget - self._bounds.behind)
+        left = self._left if budget is None else min(self._left, budget - self._bounds.after)
         found = []
         for most in (None, left):
             mask = np.zeros((1, -(-size // BITS)), dtype=np.int32)
@@ -171,17 +171,17 @@ class ThoughtMatcher:
         return ids_of(mask[0])
 
     def forced_tokens(self) -> list[int]:
-        """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
+        """Return the tokens that follow without any choice: each mask on the way allows a single token."""
         self._settle()
         if not self._is_bounded():
             return [] if self._is_thinking else self._whole.forced_tokens()
         return forced_by_masks(self)
 
     def forced_run(self, most: int = MAX_FORCED) -> list[int]:
-        """Return tokens that are likely to follow because their text has no choice, all of them allowed; see `place`.
+        """Return likely next tokens, all allowed, whose text has no alternative; see `place`.
 
         Args:
-            most: Bytes of text, at most.
+            most: Most bytes of text.
         """
         self._settle()
         if self._is_bounded():
@@ -191,13 +191,13 @@ class ThoughtMatcher:
         return found
 
     def place(self) -> int:
-        """Return a number for where the text has come to, the same for texts that go on alike; 0 where that is not known."""
+        """Return a number for the state, equal for texts with the same continuations; 0 if it is not known."""
         self._settle()
         whole: Any = self._whole
         return 0 if self._is_bounded() else int(whole.place())
 
     def explain(self, token_id: int) -> str:
-        """Say in a sentence why a token is, or is not, allowed here."""
+        """Explain in a sentence why a token is, or is not, allowed here."""
         token_id = check_token_id("explain", token_id)
         self._settle()
         vocabulary = self._bounds.vocabulary
@@ -209,18 +209,18 @@ class ThoughtMatcher:
         return self._whole.explain(token_id)
 
     def tokens_to_finish(self) -> int | None:
-        """Return how many tokens suffice: in thoughts those of their shortest end, and of the shortest answer behind it."""
+        """Return a number of tokens that suffices: in thoughts, for their shortest end and the shortest answer after it."""
         self._settle()
         if not self._is_thinking or self.is_terminated():
             return self._whole.tokens_to_finish()
-        return (self._inside.tokens_to_finish() or 0) + self._bounds.behind
+        return (self._inside.tokens_to_finish() or 0) + self._bounds.after
 
     def shortest_completion(self) -> bytes:
         """Return the shortest completion; special tokens in it have no bytes."""
         self._settle()
         return self._whole.shortest_completion()
 
-    # --- where it stands ---------------------------------------------------------------------------------------------
+    # --- the position ------------------------------------------------------------------------------------------------
 
     def is_accepting(self) -> bool:
         """Whether the text may end here."""
@@ -249,14 +249,14 @@ class ThoughtMatcher:
         self._settle()
 
     def fork(self) -> ThoughtMatcher:
-        """Return an independent copy. Cost: that of two forks."""
+        """Return an independent copy. Cost: two forks."""
         self._settle()
         return ThoughtMatcher(self._whole.fork(), self._inside.fork(), self._bounds, self._at)
 
     __copy__ = fork
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ThoughtMatcher:
-        """Return what `fork` returns: the grammar never changes, and is shared."""
+        """Return a fork; the grammar is immutable and shared."""
         return self.fork()
 
     def reset(self) -> None:

@@ -454,7 +454,7 @@ def impossible(x: types.ModuleType) -> None:
         (lambda: Tool.from_function(test_models, name="a b"), ToolError, "cannot be the name"),
         (lambda: Tool.from_dict({"type": "function"}), ToolError, "has no name"),
         (lambda: Tool.from_dict({"name": "f", "parameters": {"type": "array"}}), ToolError, "of type 'array'"),
-        (lambda: as_tools([3]), ToolError, "3 is no tool"),
+        (lambda: as_tools([3]), ToolError, "3 is not a tool"),
         (lambda: as_tools([test_models, test_models]), ToolError, "two tools are called 'test_models'"),
         (lambda: select(as_tools([test_models]), ["other"]), ToolError, "names 'other'"),
         (lambda: select(as_tools([test_models]), []), ToolError, "empty list"),

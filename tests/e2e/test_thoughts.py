@@ -11,7 +11,7 @@ from pydantic import BaseModel
 import schemagen
 from schemagen import Regex, Vocabulary
 from schemagen.errors import MatcherError, MatcherTerminatedError, OptionTypeError
-from schemagen.prompts.healing import behind
+from schemagen.prompts.healing import after_text
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
 
@@ -159,7 +159,7 @@ def test_answers_of_every_kind(kind):
     """Behind thoughts, and behind a prompt whose end is written again, the masks are those of the answer alone."""
     grammar = every_kind()[kind]
     thinking = ReasoningFormat("", "</t>", 30, ()).before(grammar)
-    healed = behind("so", grammar)
+    healed = after_text("so", grammar)
     for seed in range(3):
         rng = random.Random(f"{kind} {seed}")
         alone, thought, written = grammar.matcher(), thinking.matcher(), healed.matcher()

@@ -120,7 +120,7 @@ def test_a_lexer_that_reads_on_is_named() -> None:
     _, why = explanation(TOUCHING, b"if", ord("x"))
     assert why == (
         "NAME is expected in the rule start; \" \" may stand here, too; 'x' would begin NAME, "
-        "but the lexer does not end here what stands before it"
+        "but the lexer does not end the lexeme before it here"
     )
 
 

@@ -13,7 +13,7 @@ from schemagen.context_free.syntax import Token, tokens_in
 from schemagen.errors import GrammarSyntaxError, UnsupportedGrammarError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
-from schemagen.prompts.healing import behind
+from schemagen.prompts.healing import after_text
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import brute_force_mask, check_masks, mask_of
 from schemagen.vocabulary.adapters import special_tokens
@@ -407,7 +407,7 @@ def test_thoughts_before_tokens(marker: str) -> None:
 
 def test_a_prompt_before_tokens() -> None:
     """The end of a prompt that is written again may stand before a token that is named."""
-    matcher = behind("so", compiled(EBNF('root ::= Token("<|x|>") "b"'))).matcher()
+    matcher = after_text("so", compiled(EBNF('root ::= Token("<|x|>") "b"'))).matcher()
     for token in [*b"so", X, *b"b"]:
         assert mask_of(matcher, VOCABULARY) == {token}
         assert matcher.accept_token(token)
