@@ -60,7 +60,7 @@ class ToolCall:
         return self.tool.name
 
     def __call__(self, *, timeout_s: float | None = None) -> Any:
-        """Run the function and return what it returns; a coroutine function runs in an event loop of its own.
+        """Run the function and return its result; a coroutine function runs in an event loop of its own.
 
         Args:
             timeout_s: Seconds to wait. A function that takes longer keeps running, because Python cannot stop a thread.
