@@ -66,19 +66,29 @@ def byte_automaton(regex: ast.Regex, limits: Limits) -> ByteAutomaton:
     from schemagen import _core
 
     deadline = Deadline(limits.max_seconds)
-    engine = compile_pattern(regex, _bytes(), Options(limits=limits))
-    table = _core.TokenTable(engine)
-    most = min(MAX_STATES, limits.max_states)
+    try:
+        table = _core.TokenTable(compile_pattern(regex, _bytes(), Options(limits=limits)))
+        _close(table, min(MAX_STATES, limits.max_states), deadline)
+    except LimitError as error:
+        raise LimitError(
+            error.fact,
+            why="a finite automaton is built whole before it is drawn",
+            fix="lower the bounds of repetitions and lengths, or draw 'mask', of a schema 'pushdown', instead",
+        ) from error
+    return _minimal(*_rows_of(table), deadline)
+
+
+def _close(table: _core.TokenTable, most: int, deadline: Deadline) -> None:
+    """Compute the rows of all states.
+
+    Raises:
+        LimitError: There are more than ``most``, or it takes too long.
+    """
     while not table.is_closed:
         deadline.check()
         table.expand(_AT_ONCE)
         if len(table) - _FIRST > most:
-            raise LimitError(
-                f"the automaton has more than {most:,} states",
-                why="a finite automaton is built whole before it is drawn",
-                fix="lower the bounds of repetitions and lengths, or draw 'mask', of a schema 'pushdown', instead",
-            )
-    return _minimal(*_rows_of(table), deadline)
+            raise LimitError(f"the automaton has more than {most:,} states")
 
 
 @lru_cache(maxsize=1)

@@ -62,7 +62,7 @@ class Options(NamedTuple):
         max_gap: Of "any": most characters of whitespace in one place. It must be enough for what people write: a line break of
             two characters and 15 levels of four spaces are 62. And a model that writes nothing else must stop soon: 64
             tokens at worst.
-        around: Of "any": whether whitespace stands before and behind the whole text, too.
+        around: Of "any": whether whitespace stands before and after the whole text, too.
         number_style: Soft caps on the digits of numbers.
         limits: Bounds on the work.
     """

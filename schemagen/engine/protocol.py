@@ -22,7 +22,7 @@ class Matcher(Protocol):
         Args:
             bitmask: As above.
             row: The row to write.
-            budget: How many tokens may still come, the next one included, EOS not needed: tokens behind which
+            budget: How many tokens may still come, the next one included, EOS not needed: tokens after which
                 `tokens_to_finish` is more than ``budget - 1`` are left out. A budget below what is needed already counts
                 as what is needed.
 

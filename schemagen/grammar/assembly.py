@@ -72,7 +72,7 @@ class Assembly:
         return rule
 
     def shared(self, body: Expression, name: str) -> Expression:
-        """Return what stands for an expression in several places: a text itself, or the call of a new rule."""
+        """Return an expression for use in several places: a text itself, or the call of a new rule."""
         if not isinstance(body, Sequence | Alternatives | Repeat) or body == EMPTY_TEXT:
             return body
         rule = self.new_rule(name)

@@ -20,7 +20,7 @@ class JsonSchema:
         text: The schema, written as JSON.
         whitespace: As for `schemagen.compile`; None if the compilation decides.
         property_order: The same.
-        max_gap: Of whitespace "any": most characters in one place; None: what it is elsewhere.
+        max_gap: Of whitespace "any": most characters in one place; None to keep that of the compilation.
         around: Of whitespace "any": whether it may also be before and after the whole text.
         place: A JSON pointer to the schema in its document, for errors.
     """

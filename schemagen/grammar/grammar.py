@@ -175,10 +175,10 @@ class Grammar(Generic[T]):
             what: "automaton" is the finite automaton of the language, over characters; "pushdown" the objects and arrays of a
                 schema and how they nest; "rules" the rules of a grammar text as railroad diagrams, whose SVG needs no
                 Graphviz; "index" the tokens that lead from state to state; "mask" the tokens that are allowed
-                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type, the rules of a
+                after a text. By default the automaton of a pattern or choice, the pushdown of a schema or type, the rules of a
                 grammar text.
             after: The text before the mask.
-            max_states: Most states, rules, or objects and arrays, to draw; the caption says what is left out.
+            max_states: Most states, rules, or objects and arrays, to draw; the caption names the rest.
             max_tokens: Most tokens to list in one place; there and in the caption they are counted.
 
         Raises:
@@ -287,7 +287,7 @@ class Grammar(Generic[T]):
         return _combined(parts, union)
 
     def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
-        """Return the grammar of ``low`` to ``high`` of these texts (None: no bound), one directly after the other."""
+        """Return the grammar of ``low`` to ``high`` of these texts (None if there is no bound), one directly after the other."""
         from schemagen.grammar.combinators import repeat
 
         return _combined((self,), lambda part: repeat(part, low, high))
@@ -339,7 +339,7 @@ class Grammar(Generic[T]):
         return dict(self._arguments)
 
     def compiled_again(self) -> Engine:
-        """Return an engine like its own that nobody else has, to be embedded: an automaton belongs to one constraint.
+        """Return an engine like its own, to be embedded and not shared: an automaton belongs to one constraint.
 
         Raises:
             LimitError: A limit stopped the work.

@@ -45,7 +45,7 @@ class Json:
 
     Args:
         max_depth: How many arrays and objects may be inside of one another. None sets no bound, 0 allows only scalars.
-        unique_keys: Whether no object has a key twice. False: as RFC 8259 has it, where the last one counts; with a bound that
+        unique_keys: Whether no object has a key twice. If not, the last one counts, as in RFC 8259; with a bound that
             is a finite automaton, of which there are pictures and a regular expression.
 
     Raises:

@@ -166,7 +166,7 @@ def expression_of(spec: Any) -> Expression:
 
 
 def without_guests(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
-    """Return a grammar with regular expressions for what is embedded; JSON in its own layout, or in "flexible".
+    """Return a grammar with regular expressions for embedded specs; JSON in its own layout, or in "flexible".
 
     Raises:
         UnsupportedGrammarError: Something embedded is no regular language.

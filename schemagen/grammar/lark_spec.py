@@ -221,7 +221,7 @@ class Lark(GrammarText):
 
     @property
     def _parser(self) -> Any:
-        """Lark's parser, without what is bound; it may have rules and terminals alone.
+        """Lark's parser, without the bound specs; it may have rules and terminals alone.
 
         Only one that was given is kept: the objects of lark are larger than the grammar that is compiled from them.
         """

@@ -1,4 +1,4 @@
-"""The grammars that a process compiled last, bounded by what they hold.
+"""The grammars that a process compiled last, bounded by the bytes that they hold.
 
 A grammar grows while it is used, so its size is no property of the entry: it is asked again whenever the grammar is found,
 and for all of them now and then (`RECOUNT_EVERY`), which keeps the cost of an insertion constant on average.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Of automata and masks, as `Grammar.memory_bytes` counts them.
 MAX_BYTES = 256 * 2**20
-#: The specs themselves are kept, too, as objects of Python that nobody counts: some 1 to 100 KB each.
+#: The specs themselves are kept, too, as objects of Python that are not counted: some 1 to 100 KB each.
 MAX_COUNT = 1024
 #: Insertions between two counts of everything: a count of 1024 grammars takes about as long as compiling one.
 RECOUNT_EVERY = 32
@@ -109,7 +109,7 @@ class GrammarMemory:
             return grammar
 
     def clear(self) -> None:
-        """Forget all grammars and counts, and give their memory back; those in use elsewhere stay what they are."""
+        """Forget all grammars and counts, and give their memory back; those in use elsewhere are not changed."""
         with self._lock:
             self._forget()
         _trim()

@@ -179,7 +179,7 @@ def engine_of_rules(
         rules: Of a grammar.
         vocabulary: With marks for the tokens that they name.
         options: Of the compilation.
-        embed: Compiles what is embedded, for these rules alone; None: as `guest_engine` does.
+        embed: Compiles embedded specs, for these rules alone; None to use `guest_engine`.
     """
     from schemagen.context_free.syntax import counts_tokens
     from schemagen.grammar.token_runs import counting_engine

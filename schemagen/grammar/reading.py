@@ -65,7 +65,7 @@ def check_layout(property_order: Any, whitespace: Any) -> None:
 
 
 def check_whitespace(whitespace: Any) -> None:
-    """Refuse what is neither a policy nor a layout."""
+    """Refuse a value that is neither a policy nor a layout."""
     if isinstance(whitespace, Layout) or whitespace in POLICIES:
         return
     choices = ", ".join(map(repr, POLICIES))

@@ -81,7 +81,7 @@ def warn_of_names(schema: Mapping[Any, Any]) -> None:
 
 
 def _values(schema: Any) -> Iterator[tuple[_Place, Any]]:
-    """Yield what stands in a schema, in order, with its place; what contains itself is read once."""
+    """Yield the values in a schema, in order, each with its place; a value that contains itself is read once."""
     waiting: list[tuple[_Place, Any]] = [(None, schema)]
     seen: set[int] = set()
     while waiting:

@@ -114,7 +114,7 @@ def type_of_adapter(spec: Any) -> Any:
 
 
 def no_spec(spec: Any) -> InvalidSchemaError:
-    """Return the error for something that is neither a type nor a schema, with what may have been meant."""
+    """Return the error for something that is neither a type nor a schema, with the likely meaning."""
     return InvalidSchemaError(
         f"{_shown(spec)} is neither a type nor a schema", why=f"it is {kind_of(spec)}", fix=_fix(spec)
     )

@@ -77,7 +77,7 @@ def counting_engine(
     texts = []
     for entry in indices:
         check_time()
-        texts += [(entry, leaving, rules) for leaving, rules in stretches.behind(entry)]
+        texts += [(entry, leaving, rules) for leaving, rules in stretches.after(entry)]
     nodes = []
     for entry in indices:
         following = [indices[to] for to in _targets(items.edges[entry]) if to in counts]
@@ -109,7 +109,7 @@ def _refuse_ends(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> None:
 
 
 class _Stretches:
-    """What can be read between two runs.
+    """The texts that can be read between two runs.
 
     Attributes:
         runs: The positions at which tokens are counted.
@@ -127,7 +127,7 @@ class _Stretches:
         run = self.runs.get(entry)
         return None if run is None else run.within
 
-    def behind(self, entry: int) -> list[tuple[int | None, ContextFreeGrammar]]:
+    def after(self, entry: int) -> list[tuple[int | None, ContextFreeGrammar]]:
         """Return the texts from a run, or from the start, to each run, and to the end (None), as grammars."""
         reached = _closure([entry], self._texts_behind)
         before: dict[int, set[int]] = {at: set() for at in reached}
@@ -163,12 +163,12 @@ class _Stretches:
         return ContextFreeGrammar("text", {"text": alternatives(*calls(entry)), **rules})
 
 
-def _closure(starts: Iterable[int], behind: Callable[[int], set[int]]) -> set[int]:
+def _closure(starts: Iterable[int], after: Callable[[int], set[int]]) -> set[int]:
     """Return every position that can be reached from some positions."""
     found: set[int] = set()
     waiting = [*starts]
     while waiting:
-        new = behind(waiting.pop()) - found
+        new = after(waiting.pop()) - found
         found |= new
         waiting += new
     return found

@@ -85,7 +85,7 @@ class Written(ContextFree[T_co]):
         """Return the value that a text stands for.
 
         Raises:
-            ValidationFailed: It is no text of the format, or the type refuses what it stands for.
+            ValidationFailed: It is no text of the format, or the type refuses its value.
         """
         try:
             json_text = self.json_of(text)

@@ -48,7 +48,7 @@ def fill_next_token_bitmasks(
 
     A text that has ended gets a row that allows EOS alone, so that a loop may go on until all rows of its batch have ended;
     `Matcher.accept_token` then returns False and changes nothing. (A single `Matcher.fill_next_token_bitmask` is an error
-    there: whoever drives one text knows that it is over.)
+    there: a loop over one text knows that it is over.)
 
     Args:
         matchers: At most as many as the bitmask has rows.
@@ -56,7 +56,7 @@ def fill_next_token_bitmasks(
         rows: For each matcher the row that it writes, each another one; by default the rows from 0 on. Other rows are left
             as they are.
         threads: How many threads fill rows, 8 rows each at least. The interpreter's lock is released meanwhile.
-        budgets: For each matcher how many tokens may still come (None: any number), as for
+        budgets: For each matcher how many tokens may still come (None if there is no bound), as for
             `Matcher.fill_next_token_bitmask`.
 
     Raises:

@@ -100,7 +100,7 @@ def has_overflow(scores: torch.Tensor, ends: Sequence[int] = ()) -> torch.Tensor
 
 
 def mask_rows_inplace(logits: torch.Tensor, words: torch.Tensor, covered: int) -> None:
-    """Set the logits to ``-inf`` wherever the bit of a token is not set; allowed ones stay what they are, NaN included.
+    """Set the logits to ``-inf`` wherever the bit of a token is not set; allowed ones stay unchanged, NaN included.
 
     Args:
         logits: float [B, V].

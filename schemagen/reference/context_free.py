@@ -3,7 +3,7 @@
 Behind some bytes of a text, texts and terminals of the grammar are open, each with the frame in front of it and the
 state of its machine. A byte moves all of them on. Those that may end there are read by the parser (`frames.py`), all at
 once, which gives the frame that ends here; what may begin there is open from then on. That is Earley's algorithm with
-characters for symbols. The mask walks the tokens along a trie, and asks nothing but what is behind each byte.
+characters for symbols. The mask walks the tokens along a trie, and asks nothing but what is after each byte.
 
 It is the oracle of the compiled core: other data structures, no simplified grammar, no lexer, no tails.
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Where a text is behind some bytes.
+    """Where a text is after some bytes.
 
     Attributes:
         frames: Those that end here.
-        open: What is being read: the frame in front of it, the symbol, and the state of its machine.
+        open: The symbols that are being read: the frame in front, the symbol, and the state of its machine.
     """
 
     frames: frozenset[Frame]
@@ -144,7 +144,7 @@ class ContextFreeEngine(ByteEngine):
         self.start = Configuration(frozenset([self._parser.start]), frozenset())
 
     def after(self, state: Configuration, byte: int) -> Configuration | None:
-        """Return the configuration behind a byte; None if the byte cannot follow."""
+        """Return the configuration after a byte; None if the byte cannot follow."""
         opened: set[tuple[Frame, Readable, int]] = set()
         reads: list[tuple[Frame, Symbol]] = []
         frames: set[Frame] = set()
@@ -163,7 +163,7 @@ class ContextFreeEngine(ByteEngine):
         return Configuration(frozenset(frames), frozenset(opened)) if frames or opened else None
 
     def _readable(self, state: Configuration) -> Iterator[tuple[Frame, Readable, int]]:
-        """Yield what is open, and what may begin there."""
+        """Yield the open symbols, and those that may begin there."""
         yield from state.open
         for frame in state.frames:
             for symbol in (*frame.expected(), *self._ignored):
@@ -235,7 +235,7 @@ class ContextFreeEngine(ByteEngine):
         return None
 
     def _add_open(self, frame: Frame, symbol: Readable, at: int, add: Any) -> None:
-        """Add what may follow a symbol that is open."""
+        """Add the symbols that may follow an open one."""
         left = self._machines[symbol].to_end.get(at)
         if left is None:
             return

@@ -1,6 +1,6 @@
 """A parser of any context-free grammar, written to be read: Earley's sets of dotted rules as frames of a shared stack.
 
-A frame is made behind each symbol that was read. It holds places: a rule, the item at which it is read, and the frame
+A frame is made after each symbol that was read. It holds places: a rule, the item at which it is read, and the frame
 that it was called from, which is the return address. A rule that may end goes on in the frame that called it, at every
 place there that waited for it; so the frames are a stack that is shared by all ways to parse, however many there are.
 
@@ -59,11 +59,11 @@ class Place:
 
 
 class Frame:
-    """What may be read next behind the symbols so far; compared by identity, and equal ones of a parser are one.
+    """The symbols that may be read after those so far; compared by identity, and equal ones of a parser are one.
 
     Attributes:
         places: Every place at which a rule is here.
-        waiting: For each symbol that may be read here, and each rule that is called here, the places behind it.
+        waiting: For each symbol that may be read here, and each rule that is called here, the places after it.
         is_complete: Whether the symbols so far are a whole text.
     """
 
@@ -99,7 +99,7 @@ class Parser:
         self.start = self._frame(frozenset([Place(grammar.start, 0, self.outside)]))
 
     def advance(self, reads: Iterable[tuple[Frame, Symbol]]) -> Frame | None:
-        """Return the frame behind symbols that end at the same place of the text; None if none of them may be read.
+        """Return the frame after symbols that end at the same place of the text; None if none of them may be read.
 
         Args:
             reads: Symbols, each with the frame in front of it.
@@ -124,12 +124,12 @@ class Parser:
                 frame.is_complete = frame.is_complete or place.caller is self.outside
                 todo.extend(place.caller.waiting.get(Rule(place.rule), ()))
             for symbol, item in items.edges[place.item]:
-                behind = replace(place, item=item)
-                frame.waiting.setdefault(symbol, []).append(behind)
+                after = replace(place, item=item)
+                frame.waiting.setdefault(symbol, []).append(after)
                 if isinstance(symbol, Rule):
                     todo.append(Place(symbol.name, 0, frame))
                     if symbol.name in self._nullable:
-                        todo.append(behind)
+                        todo.append(after)
         return frame
 
 

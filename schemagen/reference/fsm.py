@@ -219,7 +219,7 @@ class Construction:
     # --- automata with epsilon moves ---------------------------------------------------------------------------------
 
     def _thread(self, nfa: Nfa, regex: ast.Regex, start: int) -> int:
-        """Add an expression behind the state `start`; return the state behind the expression."""
+        """Add an expression after the state `start`; return the state after the expression."""
         self.budget.spend(len(nfa.moves), _NFA_FACTOR)
         if isinstance(regex, ast.Concat):
             for part in regex.parts:

@@ -128,7 +128,7 @@ class ReferenceEngine(ByteEngine):
         return len(self._rows)
 
     def after(self, state: int, byte: int) -> int | None:
-        """Return the state behind a byte; None if the byte cannot follow."""
+        """Return the state after a byte; None if the byte cannot follow."""
         return self._rows[state].get(self._symbols[byte])
 
     def bytes_after(self, state: int) -> list[int]:

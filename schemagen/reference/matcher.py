@@ -1,6 +1,6 @@
 """The cursor of one text over an engine in pure Python, whatever the states of that engine are.
 
-An engine says what is behind a byte, and whether a text may end; masks, completions and budgets follow from that.
+An engine says what is after a byte, and whether a text may end; masks, completions and budgets follow from that.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ByteEngine(ABC):
 
     @abstractmethod
     def after(self, state: Any, byte: int) -> Any:
-        """Return the state behind a byte; None if the byte cannot follow."""
+        """Return the state after a byte; None if the byte cannot follow."""
 
     @abstractmethod
     def bytes_after(self, state: Any) -> list[int]:
@@ -108,7 +108,7 @@ class ByteEngine(ABC):
 
     @cached_property
     def byte_tokens(self) -> frozenset[int]:
-        """The bytes that are tokens, and those of marks: behind the first byte of one all of it has to follow."""
+        """The bytes that are tokens, and those of marks: after the first byte of one all of it has to follow."""
         tokens = self.vocabulary.tokens
         return frozenset(byte for token in tokens if len(token) == 1 or not without_marks(token) for byte in token)
 
@@ -334,7 +334,7 @@ class ReferenceMatcher:
         return self._engine.mask(self._step.state)
 
     def _within(self, budget: int) -> Mask:
-        """Return the mask without the tokens behind which too many are needed."""
+        """Return the mask without the tokens after which too many are needed."""
         mask, vocabulary = self._mask(), self._engine.vocabulary
         needed = self._engine.tokens_to_finish(self._step.state)
         if needed is None:
@@ -350,8 +350,8 @@ class ReferenceMatcher:
     def _fits(self, token_id: int, budget: int) -> bool:
         """Whether the text can be finished within a budget if it goes on with an allowed token."""
         following = self._engine.step(self._step.state, self._engine.vocabulary.tokens[token_id])
-        behind = None if following is None else self._engine.tokens_to_finish(following)
-        return behind is not None and behind < budget
+        beyond = None if following is None else self._engine.tokens_to_finish(following)
+        return beyond is not None and beyond < budget
 
     def _push(self, state: Any, *, terminated: bool = False) -> bool:
         """Take a step."""

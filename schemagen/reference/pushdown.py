@@ -1,6 +1,6 @@
 """Koo, Liu & He (2024, arXiv:2407.08103), section 3: pushdown automata of grammars, and their composition with T_V.
 
-A rule is an automaton. To call another one is to push a return address, the item behind the call, and to go to its
+A rule is an automaton. To call another one is to push a return address, the item after the call, and to go to its
 first item; a rule that may end pops the address and goes there (Allauzen & Riley 2012, section 4.5). Composition with
 the detokenizing transducer follows both character by character and leaves the stack to the grammar, so a token may push
 and pop several addresses.
@@ -43,7 +43,7 @@ Edge: TypeAlias = "tuple[State, Label, Stack, State, Stack]"
 #: A state and the stack.
 Configuration: TypeAlias = "tuple[State, Stack]"
 
-#: S, the initial stack symbol, and the state behind the whole text.
+#: S, the initial stack symbol, and the state after the whole text.
 BOTTOM = "bottom"
 FINISH = "finish"
 
@@ -75,10 +75,8 @@ class Pda:
         return self._closure([(self.initial, (BOTTOM,))])
 
     def read(self, configurations: Iterable[Configuration], symbol: Label) -> frozenset[Configuration]:
-        """Return the configurations behind a symbol; none if it cannot follow."""
-        return self._closure(
-            behind for each in configurations for label, behind in self._moves(each) if label == symbol
-        )
+        """Return the configurations after a symbol; none if it cannot follow."""
+        return self._closure(after for each in configurations for label, after in self._moves(each) if label == symbol)
 
     def readable(self, configurations: Iterable[Configuration]) -> set[Label]:
         """Return the symbols that can follow: for a composition with T_V the mask, EOS apart."""
@@ -107,10 +105,10 @@ class Pda:
         seen = set(configurations)
         todo = list(seen)
         while todo:
-            for label, behind in self._moves(todo.pop()):
-                if label == EPSILON and behind not in seen:
-                    seen.add(behind)
-                    todo.append(behind)
+            for label, after in self._moves(todo.pop()):
+                if label == EPSILON and after not in seen:
+                    seen.add(after)
+                    todo.append(after)
         return frozenset(seen)
 
 

@@ -20,7 +20,7 @@ Where the print needs care:
 - The version v1 has the index map a state and the top of the stack to tokens, sigma: Q x Gamma -> P(V), and then asks
   for a trie, because a token may pop more than one value.
 
-Limit: where a rule may end behind a call of itself, a token can pop any number of values, and the trie has no end. That
+Limit: where a rule may end after a call of itself, a token can pop any number of values, and the trie has no end. That
     is
 refused; the frames of `frames.py` have no such limit.
 """
@@ -106,7 +106,7 @@ def find_sub_sequences(pda: Pda, start: State, token: bytes) -> Iterator[SubSequ
         if ways > MAX_WAYS or len(way.popped) > MAX_POPPED:
             raise LimitError(
                 f"a token pops more than {MAX_POPPED} stack values, or is read in more than {MAX_WAYS:,} ways",
-                why="a rule that may end behind a call of itself ends any number of times at once",
+                why="a rule that may end after a call of itself ends any number of times at once",
                 fix="use frames instead of the index",
             )
         if read == len(token):

@@ -13,7 +13,7 @@ Where the print needs care:
   here.
 - A terminal that may end without a further character leaves no subterminal in a sequence. From within an int, "+" is
   the sequence (full +), as in Figure 3 (d), though the int ends there: the parser reads the int first.
-- Section 3.4 has the token "1 (" enter the mask behind "(12" with k = 2. No text of the printed grammar has an int
+- Section 3.4 has the token "1 (" enter the mask after "(12" with k = 2. No text of the printed grammar has an int
   before a bracket, and with the algorithm as printed the token stays masked. The masks of Figure 3 (e) name the token
   "1 +" in its place, which the vocabulary of Figure 3 (c) does not have; that one enters the mask with k = 2, as end of
   int, whitespace and plus.
@@ -103,7 +103,7 @@ class Scanner:
         return at.terminal is None or at.state in final_states(self._fsms[at.terminal])
 
     def traverse(self, at: ScannerState, token: bytes) -> Iterator[tuple[tuple[Subterminal, ...], ScannerState]]:
-        """Yield the sequences of subterminals that a token may be in a state, each with the state behind it.
+        """Yield the sequences of subterminals that a token may be in a state, each with the state after it.
 
         Cost: the number of sequences, which may be exponential in the token where terminals can be cut anywhere.
         """
@@ -130,8 +130,8 @@ class Scanner:
             if read == len(token):
                 yield (Subterminal(kinds[0] if ends else kinds[1], terminal),), ScannerState(terminal, state)
             elif ends:
-                for rest, behind in self._from_border(token[read:]):
-                    yield (Subterminal(kinds[0], terminal), *rest), behind
+                for rest, beyond in self._from_border(token[read:]):
+                    yield (Subterminal(kinds[0], terminal), *rest), beyond
 
 
 @dataclass(slots=True)
@@ -195,27 +195,27 @@ class Domino:
         """Return a checker at the start: ``C.init()`` of Algorithm 1.
 
         Args:
-            lookahead: The paper's k: how deep masks go into the trees, ``k + 1`` subterminals. None: all of them.
+            lookahead: The paper's k: how deep masks go into the trees, ``k + 1`` subterminals. None for all of them.
         """
         return Checker(self, lookahead)
 
-    def behind(self, frame: Frame | None, terminal: Symbol | None) -> Frame | None:
+    def beyond(self, frame: Frame | None, terminal: Symbol | None) -> Frame | None:
         """Return the frame after a terminal; None if the parser does not expect it."""
         if frame is None or terminal is None or terminal in self._ignored:
             return frame
         return self.parser.advance([(frame, terminal)])
 
-    def follow(self, frame: Frame | None, behind: Frame | None, part: Subterminal) -> tuple[Frame | None, Frame | None]:
-        """Return the frames in front of a subterminal's terminal and behind it, the second None if it is not expected.
+    def follow(self, frame: Frame | None, beyond: Frame | None, part: Subterminal) -> tuple[Frame | None, Frame | None]:
+        """Return the frames in front of a subterminal's terminal and after it, the second None if it is not expected.
 
         Args:
             frame: The one in front of the terminal that is open.
-            behind: The one behind that terminal.
+            beyond: The one after that terminal.
             part: The subterminal that is read.
         """
         if part.kind in ("end", "continuation"):
-            return frame, behind
-        return behind, self.behind(behind, part.terminal)
+            return frame, beyond
+        return beyond, self.beyond(beyond, part.terminal)
 
 
 class Checker:
@@ -242,10 +242,10 @@ class Checker:
         for state, frame in self._active:
             for sequence, reached in domino.scanner.traverse(state, domino.vocabulary.tokens[token_id]):
                 before: Frame | None = frame
-                behind = domino.behind(frame, state.terminal)
+                beyond = domino.beyond(frame, state.terminal)
                 for part in sequence:
-                    before, behind = domino.follow(before, behind, part)
-                if before is not None and behind is not None:
+                    before, beyond = domino.follow(before, beyond, part)
+                if before is not None and beyond is not None:
                     active.add((reached, before))
         self._active = active or self._active
         return bool(active)
@@ -254,12 +254,12 @@ class Checker:
         """Return the tokens that may follow, as far as the lookahead goes."""
         allowed: set[int] = set()
         for state, frame in self._active:
-            behind = self._domino.behind(frame, state.terminal)
-            self._collect(self._domino.trees[state], frame, behind, self._depth, allowed)
+            beyond = self._domino.beyond(frame, state.terminal)
+            self._collect(self._domino.trees[state], frame, beyond, self._depth, allowed)
         return allowed
 
     def _collect(
-        self, tree: SubterminalTree, frame: Frame | None, behind: Frame | None, depth: int | None, allowed: set[int]
+        self, tree: SubterminalTree, frame: Frame | None, beyond: Frame | None, depth: int | None, allowed: set[int]
     ) -> None:
         """Add the tokens at the nodes of a tree that the parser comes to."""
         allowed |= tree.tokens
@@ -267,10 +267,10 @@ class Checker:
             return
         for part, child in tree.children.items():
             if part.terminal == EOS:
-                if behind is not None and behind.is_complete:
+                if beyond is not None and beyond.is_complete:
                     allowed |= child.tokens
                 continue
-            before, after = self._domino.follow(frame, behind, part)
+            before, after = self._domino.follow(frame, beyond, part)
             if after is not None:
                 self._collect(child, before, after, None if depth is None else depth - 1, allowed)
 

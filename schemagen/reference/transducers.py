@@ -134,7 +134,7 @@ class Fst:
         return edges
 
     def transduce(self, word: Sequence[Label]) -> set[tuple[Label, ...]]:
-        """Return what is written for a sequence of symbols: T(w). The transducer writes only finitely much without reading."""
+        """Return the output for a sequence of symbols: T(w). The transducer writes only finitely much without reading."""
         seen: set[tuple[State, int, tuple[Label, ...]]] = {(self.initial, 0, ())}
         todo = list(seen)
         while todo:

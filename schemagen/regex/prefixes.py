@@ -48,7 +48,7 @@ class _Walker:
         self._classes: dict[ast.Ranges, tuple[int, ...]] = {}
 
     def step(self, states: set[State], ranges: ast.Ranges) -> set[State]:
-        """Return the states behind one more place, but the dead one."""
+        """Return the states after one more place, but the dead one."""
         algebra = self.algebra
         found = {algebra.derivative(state, number) for state in states for number in self._classes_of(ranges)}
         found.discard(algebra.bottom)
@@ -102,7 +102,7 @@ class Prefixes:
         return known
 
     def _behind(self, places: Places, regex: ast.Regex) -> set[State] | None:
-        """Return the states of a language behind all places; None where they are many."""
+        """Return the states of a language after all places; None where they are many."""
         walker = self._walker(regex)
         states = {walker.start}
         for ranges in places:

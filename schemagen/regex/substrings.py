@@ -8,7 +8,7 @@ until one already has a move by the character. Where the target of that move als
 end here, a copy of it is made for the shorter ones.
 
 Invariants: state 0 is the empty substring, and no move leads to it; the lengths of the substrings of a state are an interval,
-which ends at ``lengths[state]`` and begins behind the length of its link.
+which ends at ``lengths[state]`` and begins after the length of its link.
 """
 
 from __future__ import annotations

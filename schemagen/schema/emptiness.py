@@ -26,7 +26,7 @@ class InProgressError(Exception):
 
 
 class PlainEmptiness:
-    """What is known to be empty of one schema.
+    """The parts of one schema that are known to be empty.
 
     Each question brings what evaluates expressions: an object that kept it would be one half of a cycle, which waits for the
     garbage collector.

@@ -137,7 +137,7 @@ class NumberDisjunct(HashedOnce):
         low_open: Whether ``low`` itself is outside.
         high: Upper end, None for none.
         high_open: Whether ``high`` itself is outside.
-        integer: True: integers only; False: no integers; None: both.
+        integer: True for integers only, False for other numbers only, None for both.
         multiples: Divisors that must divide the value.
         not_multiples: Divisors that must not.
         values: If not None, the value is one of these.
@@ -184,7 +184,7 @@ class ItemCount(HashedOnce):
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class ArrayDisjunct(HashedOnce):
-    """Arrays: ``prefix`` for the first items, ``items`` for the others, how many, what is counted, if all differ."""
+    """Arrays: ``prefix`` for the first items, ``items`` for the others, how many, the counted ones, whether all differ."""
 
     prefix: tuple[Expression, ...] = ()
     items: Expression = ANY
@@ -226,7 +226,7 @@ class ObjectDisjunct(HashedOnce):
     Attributes:
         properties: Declared keys in order, with all that is asked of their values (patterns and names included).
         required: Keys that must be present; every one of them is declared.
-        rules: What is asked of the keys that are not declared, one rule per source schema.
+        rules: The rules for keys that are not declared, one rule per source schema.
         names: What every undeclared key must match, as a whole.
         min_properties: Least number of members.
         max_properties: Most, None for no bound.

@@ -19,8 +19,8 @@ class Layout:
 
     Args:
         indent: What each level is indented by: a number of spaces, or whitespace as a text. With it each member and item stands
-            on a line of its own, but for empty objects and lists. None: everything is on one line.
-        separators: What stands between items, and between a key and its value: a comma and a colon, each with whitespace
+            on a line of its own, but for empty objects and lists. None puts everything on one line.
+        separators: The texts between items, and between a key and its value: a comma and a colon, each with whitespace
             around it if any. None: ``(", ", ": ")``, with an indent ``(",", ": ")``.
 
     Raises:
@@ -34,7 +34,7 @@ class Layout:
     separators: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no layout of JSON, and keep what can be hashed."""
+        """Refuse values that are not a layout of JSON, and keep hashable ones."""
         _check_indent(self.indent)
         if self.separators is not None:
             object.__setattr__(self, "separators", _checked_separators(self.separators))

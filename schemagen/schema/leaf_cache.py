@@ -40,7 +40,7 @@ def leaf_key(schema: dict[str, Any]) -> LeafKey | None:
 
 
 def sole_reference(schema: dict[str, Any], draft: int) -> str | None:
-    """Return the reference of a schema that says nothing else; before 2019-09 a reference hides what stands beside it."""
+    """Return the reference of a schema that says nothing else; before 2019-09 a reference hides the keywords beside it."""
     if draft > 7 and (len(READERS.keys() & schema) > 1 or not COMPANIONS.isdisjoint(schema)):
         return None
     reference = schema.get("$ref")

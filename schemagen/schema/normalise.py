@@ -112,7 +112,7 @@ class Normaliser:
         return ast.union(*(string_pattern(disjunct) for disjunct in self._of_names.value(names).strings))
 
     def _for_names(self) -> Normaliser:
-        """Return a reader of the same document that leaves out what is said of the names of objects."""
+        """Return a reader of the same document that leaves out the keywords about the names of objects."""
         reader = copy.copy(self)
         reader._memo, reader._open, reader._nodes = {}, [], {}  # noqa: SLF001 - of this class
         reader._emptiness, reader._reads_names = PlainEmptiness(), True  # noqa: SLF001 - of this class

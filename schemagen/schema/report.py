@@ -20,7 +20,7 @@ class Entry:
 
     Attributes:
         pointer: JSON pointer of the node in its document, "" for the root.
-        keyword: The keyword, or the name of a soft cap of the package; of a fact what it is about.
+        keyword: The keyword, or the name of a soft cap of the package; of a fact its subject.
         status: "enforced" by the mask, "checked_after" on the finished value, "annotation" (asserts nothing), or "unknown":
             not a keyword of the draft, so it asserts nothing either, and may be a mistake in spelling. "fact": something
             that was found out about a grammar, and restricts nothing.

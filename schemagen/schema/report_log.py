@@ -60,7 +60,7 @@ class ReportLog:
 
 
 def _record(read: Subschema | tuple[Subschema, tuple[str, ...], Any]) -> Subschema:
-    """Return the record of what was read."""
+    """Return the record of the keywords that were read."""
     return read if isinstance(read, Subschema) else Subschema(read[2], read[0], read[1], read[0].draft)
 
 

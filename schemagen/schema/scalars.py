@@ -31,7 +31,7 @@ _PLAIN = 10**15
 
 
 def number_bounds(disjunct: NumberDisjunct) -> NumberBounds:
-    """Return the ends of a disjunct, without what it says about multiples and listed values."""
+    """Return the ends of a disjunct, without its multiples and listed values."""
     return NumberBounds(
         minimum=disjunct.low,
         maximum=disjunct.high,

@@ -104,7 +104,7 @@ class Subschemas:
         return self._document.follow_dynamic(parent, uri)
 
     def remember(self, place: SchemaRef, value: ValueSet) -> None:
-        """Keep what a leaf allows, for this schema and others; nothing for what is no leaf."""
+        """Keep what a leaf allows, for this schema and others; nothing for other schemas."""
         key = self._leaf_keys.get(place)
         if key is not None:
             LEAVES.put(key, Resolved(value))

@@ -43,7 +43,7 @@ class Page:
         before_colon: Between a key and its colon.
         after_colon: Between a colon and its value.
         inside: Behind an opening bracket and before a closing one, line breaks of a fixed layout apart.
-        around: Before and behind the whole text.
+        around: Before and after the whole text.
         step: Of a fixed layout with line breaks: the indentation of one level.
     """
 
@@ -82,7 +82,7 @@ def page_of(whitespace: WhitespacePolicy, max_indent: int, max_gap: int, numbers
 
     Args:
         whitespace: The policy.
-        max_indent: Of "flexible": most spaces and tabs behind a line break.
+        max_indent: Of "flexible": most spaces and tabs after a line break.
         max_gap: Of "any": most characters in one gap.
         numbers: The style of numbers.
     """
@@ -157,7 +157,7 @@ def json_text(normaliser: Normaliser, page: Page, *, depth: int | None = None) -
     Args:
         normaliser: The schema.
         page: The layout.
-        depth: How often a schema may occur inside itself; None: recursion is an error.
+        depth: How often a schema may occur inside itself; None if recursion is an error.
 
     Raises:
         UnsupportedSchemaError: The language is not regular.
@@ -172,7 +172,7 @@ class Writer:
     Args:
         normaliser: Of the schema.
         page: Where whitespace may be.
-        depth: How often a definition may stand within itself; None: not at all.
+        depth: How often a definition may occur within itself; None if it may not.
     """
 
     def __init__(self, normaliser: Normaliser, page: Page, depth: int | None) -> None:
@@ -251,7 +251,7 @@ class Writer:
         return ast.concat(tail, page.last_gap(self.level))
 
     def tail(self, disjunct: ArrayDisjunct, separator: ast.Regex) -> ast.Regex:
-        """Return the texts of the items behind the first ones."""
+        """Return the texts of the items after the first ones."""
         done = max(len(disjunct.prefix), 1)
         most = None if disjunct.max_items is None else max(disjunct.max_items - done, 0)
         if disjunct.items is NEVER or most == 0:

@@ -39,7 +39,7 @@ MAX_DEPTH = 24
 
 
 class Source(Protocol):
-    """What is asked of the normaliser."""
+    """The part of the normaliser that this module uses."""
 
     def record(self, place: SchemaRef) -> Subschema:
         """Return a place's schema and surroundings."""

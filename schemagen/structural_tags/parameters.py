@@ -67,13 +67,13 @@ class Style:
     """How a family of models writes a parameter.
 
     Attributes:
-        head: What stands before the name.
-        tail: What stands behind the name, and not in an item of a list.
-        string: What stands between that and a string: texts with whitespace between them.
+        head: The text before the name.
+        tail: The text after the name, but for items of a list.
+        string: The text between that and a string: texts with whitespace between them.
         other: The same before other values; ``{kind}`` is the JSON type.
         end: What ends the parameter; ``{name}`` is its name.
-        inner: The same as ``other`` before lists and objects that are written as tags; None: they are JSON.
-        item: What stands for head, name and tail where the value is the item of a list.
+        inner: The same as ``other`` before lists and objects that are written as tags; None if they are JSON.
+        item: The text in place of head, name and tail where the value is the item of a list.
         forbidden: What a string must not hold; the end, if that is empty.
         is_spaced: Whether there may be whitespace around values.
         is_escaped: Whether names are written as XML writes them, so that any text may be one; else undeclared ones are
@@ -97,7 +97,7 @@ class Style:
         return any("{kind}" in text for text in self.other)
 
     def behind_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
-        """Return what stands between the name and a value of a JSON type."""
+        """Return the text between the name and a value of a JSON type."""
         texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
         first, *more = (each.replace("{kind}", kind) for each in texts)
         return ast.concat(ast.literal(first), *(ast.concat(gap, ast.literal(each)) for each in more))
@@ -249,7 +249,7 @@ class Parameters:
     # --- values ------------------------------------------------------------------------------------------------------
 
     def _with_value(self, head: Expression, schema: Any, at: str, key: str) -> Expression:
-        """Return a beginning with a value and its end behind it."""
+        """Return a beginning with a value and its end after it."""
         value = self._value_set(schema)
         groups: dict[ast.Regex, list[str]] = {}
         for kind in _KINDS:
@@ -257,13 +257,13 @@ class Parameters:
                 groups.setdefault(self.style.behind_name(kind, self.gap), []).append(kind)
         end = Text(ast.literal(self.style.end.replace("{name}", key)))
         ways = [
-            sequence(Text(behind), alternatives(*self._texts(schema, value, kinds, at)), end)
-            for behind, kinds in groups.items()
+            sequence(Text(after), alternatives(*self._texts(schema, value, kinds, at)), end)
+            for after, kinds in groups.items()
         ]
-        if schema in (True, {}) and self.style.says_kind:  # who writes what nobody declares may call 1 an integer
-            behind = self.style.behind_name("integer", self.gap)
+        if schema in (True, {}) and self.style.says_kind:  # an undeclared value may be 1 and called an integer
+            after = self.style.behind_name("integer", self.gap)
             whole = self._texts({"type": "integer"}, self._value_set({"type": "integer"}), ["number"], at)
-            ways.append(sequence(Text(behind), *whole, end))
+            ways.append(sequence(Text(after), *whole, end))
         return sequence(head, alternatives(*ways))
 
     def _texts(self, schema: Any, value: ValueSet, kinds: list[str], at: str) -> Iterator[Expression]:
@@ -353,7 +353,7 @@ class Parameters:
         return schema, at
 
     def _resolved(self, schema: Any, kind: str, at: str) -> tuple[dict[str, Any], str]:
-        """Return the schema of an object or a list, behind its references, and where it stands."""
+        """Return the schema of an object or a list, after its references, and where it stands."""
         schema, at = self._behind_references({} if schema is True else schema, at)
         types = schema.get("type", kind) if isinstance(schema, dict) else None
         if not isinstance(schema, dict) or kind not in ([types] if isinstance(types, str) else types or ()):

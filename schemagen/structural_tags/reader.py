@@ -6,7 +6,7 @@ around it; where it is left, the grammar decides, so free text with nothing to e
 
 Source: the format's documentation by the xgrammar project ("Structural Tag"); the code is our own.
 
-Invariant: formats are at most `MAX_NESTING` deep, so that everything behind the reader may recurse over the rules.
+Invariant: formats are at most `MAX_NESTING` deep, so that everything after the reader may recurse over the rules.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ T = TypeVar("T")
 #: Characters of whitespace in one place of JSON.
 MAX_WHITESPACE = 10_000
 
-#: Literals of one dispatch: triggers, and what is left out.
+#: Literals of one dispatch: triggers, and excluded texts.
 MAX_LITERALS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is around a format.
+    """The surroundings of a format.
 
     Attributes:
         ends: The texts that end the nearest tag: free text holds none of them.
@@ -82,7 +82,7 @@ class Tag:
 
     Attributes:
         begin: How it begins.
-        rest: What follows.
+        rest: The rest of the text.
         at: Where it stands.
     """
 
@@ -355,13 +355,13 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
             raise GrammarSyntaxError(
                 f"no tag begins with the trigger {shown(trigger)}",
                 at=fields.place("triggers", index),
-                why="free text could not go on behind it",
+                why="free text could not go on after it",
                 fix="drop it, or give a tag that begins with it",
             )
-    behind: dict[str, list[Expression]] = {trigger: [] for trigger in triggers}
+    after: dict[str, list[Expression]] = {trigger: [] for trigger in triggers}
     for tag, trigger in zip(tags, taken, strict=True):
-        behind[trigger].append(sequence(Text(ast.literal(tag.begin_text[len(trigger) :])), tag.rest))
-    rules = [(trigger, alternatives(*rests)) for trigger, rests in behind.items()]
+        after[trigger].append(sequence(Text(ast.literal(tag.begin_text[len(trigger) :])), tag.rest))
+    rules = [(trigger, alternatives(*rests)) for trigger, rests in after.items()]
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
     first = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))
     if stop and needed:
@@ -393,7 +393,7 @@ def _dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 
 def _pair(reader: Reader, value: Any, at: str, around: Around, read: Callable[[Any, str], T]) -> tuple[T, Expression]:
-    """Return what comes in free text, and the format behind it."""
+    """Return the free text, and the format after it."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise GrammarSyntaxError(
             f"{shown(value)} is no pair of a pattern and a format", at=at, fix='write ["<tag>", {"type": ...}]'
@@ -408,9 +408,9 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
 
     Args:
         fields: Of the format.
-        rules: Triggers and what follows them.
+        rules: Triggers and the rest of their tags.
         excludes: The texts that free text must not hold.
-        loop: Whether free text goes on behind what follows a trigger.
+        loop: Whether free text goes on after what follows a trigger.
     """
     literals = _few(fields, [*(trigger for trigger, _ in rules), *excludes])
     taken = [(trigger, rest) for trigger, rest in rules if not any(exclude in trigger for exclude in excludes)]

@@ -36,7 +36,7 @@ class StructuralTag(ContextFree[str]):
         whitespace: The layout of JSON in it, as for `schemagen.compile`. "any", as xgrammar has it: whitespace wherever JSON
             takes it inside of the value, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
         closed: Whether an object has its declared keys alone, and a tuple its declared items, unless the schema says otherwise:
-            so the engines that share this format read it. False: as JSON Schema says, where everything is open.
+            so the engines that share this format read it. If not, everything is open, as JSON Schema says.
 
     Attributes:
         text: The tag, written as JSON in the form of today.
@@ -97,7 +97,7 @@ class StructuralTag(ContextFree[str]):
         return json.dumps(json.loads(self.text), indent=2, ensure_ascii=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: rules are read again."""
+        """Return the state to pickle: rules are read again."""
         return {name: value for name, value in self.__dict__.items() if name != "_rules"}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What may stand in the hole of a template: its texts, the value of each, and how a prompt shows it.
+"""The contents of the holes of a template: their texts, the value of each, and how a prompt shows it.
 
 Types whose values are strings are written without quotes, as they are; a plain ``str`` is one line in which the fixed text that
 follows does not occur. Values of other types are JSON. Patterns, choices and other specs are written as they are anywhere.
@@ -38,13 +38,13 @@ class Filled(SimpleNamespace):
 
 @dataclass(frozen=True, slots=True)
 class gen:  # noqa: N801 - the name that Guidance made common
-    r"""Free text in the hole of a template, line breaks included: up to the fixed text behind the hole.
+    r"""Free text in the hole of a template, line breaks included: up to the fixed text after the hole.
 
     ``Template("Notes: {notes}\n---\n{rest}", notes=gen(), rest=gen(stop="END"))``.
 
     Args:
         stop: What does not occur in it: a text, or several.
-        regex: A pattern for the whole of it; None: any text. It may then hold the fixed text that follows.
+        regex: A pattern for the whole of it; None for any text. It may then hold the fixed text that follows.
 
     Raises:
         OptionTypeError: An argument is no text.
@@ -55,7 +55,7 @@ class gen:  # noqa: N801 - the name that Guidance made common
     regex: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no text at once."""
+        """Refuse a value that is not text at once."""
         given: Any = self.stop
         stops = tuple(given) if isinstance(given, list | tuple) else (given,)
         if wrong := [each for each in stops if not isinstance(each, str)]:
@@ -78,8 +78,8 @@ class Scalar:
     """A hole that is not taken apart.
 
     Attributes:
-        spec: What it holds, frozen.
-        value_set: Of a schema, what it allows; None of other specs.
+        spec: The spec of its texts, frozen.
+        value_set: The values of a schema; None for other specs.
     """
 
     spec: Any
@@ -96,18 +96,18 @@ class Scalar:
         """Whether it is a grammar or a kind of text."""
         return isinstance(self.spec, ContextFree)
 
-    def expression(self, behind: frozenset[str]) -> Expression:
+    def expression(self, after: frozenset[str]) -> Expression:
         """Return its texts.
 
         Args:
-            behind: The fixed texts that may come behind the hole.
+            after: The fixed texts that may come after the hole.
         """
         if isinstance(self.spec, gen):
-            return Text(_free(self.spec, behind))
+            return Text(_free(self.spec, after))
         if self.value_set is None:
             return expression_of(self.spec)
         if self.is_raw:
-            return Text(ast.union(*(_raw(each, behind) for each in self.value_set.strings)))
+            return Text(ast.union(*(_raw(each, after) for each in self.value_set.strings)))
         if self.value_set.arrays or self.value_set.objects:
             return Guest(self.spec)
         return Text(regex_of(self.spec))
@@ -146,7 +146,7 @@ class Scalar:
 
 
 def hole_of(spec: Any) -> Scalar:
-    """Return what may stand in a hole.
+    """Return the contents of a hole.
 
     Args:
         spec: As for `schemagen.compile`, or a `gen`.
@@ -171,16 +171,16 @@ def hole_of(spec: Any) -> Scalar:
     return Scalar(frozen_spec(spec), normaliser.value(normaliser.root))
 
 
-def _free(spec: gen, behind: frozenset[str]) -> ast.Regex:
+def _free(spec: gen, after: frozenset[str]) -> ast.Regex:
     if spec.regex is not None:
         return pattern_of(Regex(spec.regex))
-    return ast.conjunction(ast.ANY_STRING, text_without(spec.stop), *map(text_before, sorted(behind)))
+    return ast.conjunction(ast.ANY_STRING, text_without(spec.stop), *map(text_before, sorted(after)))
 
 
-def _raw(disjunct: StringDisjunct, behind: frozenset[str]) -> ast.Regex:
+def _raw(disjunct: StringDisjunct, after: frozenset[str]) -> ast.Regex:
     """Return strings as they are: those of which nothing is known but their length end where fixed text follows."""
     language = string_pattern(disjunct)
     is_any = disjunct.values is None and disjunct.pattern == ANY_STRINGS.pattern and not disjunct.formats
     if not is_any:
         return language
-    return ast.conjunction(language, ast.optional(paragraph_text()), *map(text_before, sorted(behind)))
+    return ast.conjunction(language, ast.optional(paragraph_text()), *map(text_before, sorted(after)))

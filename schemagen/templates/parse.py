@@ -9,16 +9,16 @@ from schemagen.arguments import kind_of
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.templates.holes import gen
 
-#: What a hole may say of itself behind a colon.
+#: What a hole may say of itself after a colon.
 WORDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "text": gen()}
 
 
 class Piece(NamedTuple):
-    """Fixed text and the hole behind it.
+    """Fixed text and the hole after it.
 
     Attributes:
         text: The fixed text.
-        hole: The name of the hole; behind the last text there is none.
+        hole: The name of the hole; after the last text there is none.
         spec: What the hole says it takes.
     """
 

@@ -45,10 +45,10 @@ class Repeated:
     """A template as a hole, so many times.
 
     Attributes:
-        template: What is repeated.
+        template: The repeated template.
         low: How often at least.
-        high: How often at most; None: without end.
-        separator: What stands between two of them.
+        high: How often at most; None if there is no bound.
+        separator: The text between two of them.
         is_list: Whether the value is a list; else it is the one value, or None.
     """
 
@@ -68,12 +68,12 @@ class Template(ContextFree[T_co]):
 
     A hole takes what `schemagen.compile` takes, a `gen`, or another template, also ``template.many(...)`` and
     ``template.optional()``. A type whose values are strings (``str``, dates, enums of texts) is written as it is, without
-    quotes; a plain ``str`` is one line in which the fixed text behind the hole does not occur. Other types are JSON.
+    quotes; a plain ``str`` is one line in which the fixed text after the hole does not occur. Other types are JSON.
     ``{age:int}`` says the type in its place (str, int, float, bool, and text for several lines). Braces that are text are
     doubled.
 
     Args:
-        text: The template, or a t-string, ``t"Age: {int:age}"``: each interpolation a type, behind the colon its name.
+        text: The template, or a t-string, ``t"Age: {int:age}"``: each interpolation a type, after the colon its name.
         into: The class of the value; holes without a type of their own have that of its field.
         holes: What each hole takes.
 
@@ -145,7 +145,7 @@ class Template(ContextFree[T_co]):
 
         Args:
             min: How often at least.
-            max: How often at most; None: without end.
+            max: How often at most; None if there is no bound.
             sep: The text between two of them.
 
         Raises:
@@ -285,13 +285,13 @@ class _Rules:
             self._rules[path] = self._assembly.expression(hole.spec)
         return ContextFreeGrammar(START, self._rules, left_out=tuple(self._assembly.left_out))
 
-    def add(self, path: str, template: Template[Any], behind: frozenset[str]) -> None:
+    def add(self, path: str, template: Template[Any], after: frozenset[str]) -> None:
         """Add the rule of a template, and those of its holes.
 
         Args:
             path: Its name.
             template: The template.
-            behind: The fixed texts that may come behind it.
+            after: The fixed texts that may come after it.
         """
         holes = dict(template.holes)
         pieces = pieces_of(template.text)
@@ -301,27 +301,27 @@ class _Rules:
             body.append(Text(ast.literal(piece.text)))
             if piece.hole is not None:
                 name = f"{prefix}{piece.hole}"
-                self._hole(name, holes[piece.hole], _first(pieces[at + 1 :], holes, behind))
+                self._hole(name, holes[piece.hole], _first(pieces[at + 1 :], holes, after))
                 body.append(Rule(name))
         self._rules[path] = sequence(*body)
 
-    def _hole(self, path: str, hole: Scalar | Template[Any] | Repeated, behind: frozenset[str]) -> None:
+    def _hole(self, path: str, hole: Scalar | Template[Any] | Repeated, after: frozenset[str]) -> None:
         if isinstance(hole, Scalar) and hole.is_grammar:
-            self._rules[path] = EMPTY_TEXT  # the name is taken; rules of grammars come behind those of holes
+            self._rules[path] = EMPTY_TEXT  # the name is taken; rules of grammars come after those of holes
             self._grammars.append((path, hole))
         elif isinstance(hole, Scalar):
-            self._rules[path] = hole.expression(behind)
+            self._rules[path] = hole.expression(after)
         elif isinstance(hole, Template):
-            self.add(path, hole, behind)
+            self.add(path, hole, after)
         else:
             item = f"{path}[]"
-            begin = frozenset((hole.separator,)) if hole.separator else _first_of(hole.template, behind)
-            self.add(item, hole.template, behind if hole.high == 1 else behind | begin)
+            begin = frozenset((hole.separator,)) if hole.separator else _first_of(hole.template, after)
+            self.add(item, hole.template, after if hole.high == 1 else after | begin)
             self._rules[path] = separated(Rule(item), Text(ast.literal(hole.separator)), hole.low, hole.high)
 
 
 def _first(
-    pieces: list[Piece], holes: dict[str, Scalar | Template[Any] | Repeated], behind: frozenset[str]
+    pieces: list[Piece], holes: dict[str, Scalar | Template[Any] | Repeated], after: frozenset[str]
 ) -> frozenset[str]:
     """Return the fixed texts that pieces may begin with; a hole whose text may be anything has none."""
     found: set[str] = set()
@@ -337,11 +337,11 @@ def _first(
         found |= _first_of(inner, frozenset())
         if not (isinstance(hole, Repeated) and hole.low == 0):
             return frozenset(found)
-    return frozenset(found) | behind
+    return frozenset(found) | after
 
 
-def _first_of(template: Template[Any], behind: frozenset[str]) -> frozenset[str]:
-    return _first(pieces_of(template.text), dict(template.holes), behind)
+def _first_of(template: Template[Any], after: frozenset[str]) -> frozenset[str]:
+    return _first(pieces_of(template.text), dict(template.holes), after)
 
 
 # --- values --------------------------------------------------------------------------------------------------------------

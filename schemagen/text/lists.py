@@ -33,9 +33,9 @@ class ListOf(TextGroup[list[T]], Generic[T]):
 
     Attributes:
         item: The spec of an item, frozen.
-        sep: What stands between two items.
+        sep: The text between two items.
         min: The fewest items.
-        max: The most; None: any number.
+        max: The most; None if there is no bound.
     """
 
     item: Any
@@ -44,7 +44,7 @@ class ListOf(TextGroup[list[T]], Generic[T]):
     max: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no list."""
+        """Refuse a value that is not a list."""
         _check_separator(self.sep)
         for name, count in (("min", self.min), ("max", self.max)):
             if (count is not None or name == "min") and (isinstance(count, bool) or not isinstance(count, int)):
@@ -99,7 +99,7 @@ class SubsequenceOf(TextGroup[list[T]], Generic[T]):
 
     Attributes:
         items: The specs of the items, frozen.
-        sep: What stands between two items.
+        sep: The text between two items.
         min: The fewest items, 0 or 1.
     """
 
@@ -108,7 +108,7 @@ class SubsequenceOf(TextGroup[list[T]], Generic[T]):
     min: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no subsequence."""
+        """Refuse a value that is not a subsequence."""
         _check_separator(self.sep)
         if isinstance(self.min, bool) or self.min not in (0, 1):
             raise OptionError(f"min={self.min!r:.80}", why="items are not counted", fix="choose 0 or 1")
@@ -186,9 +186,9 @@ def list_of(item: Any, sep: str = ", ", *, min: int = 1, max: int | None = None)
     Args:
         item: A spec as for `schemagen.compile`: a type, a schema, a pattern, choices, a grammar, another text group. Types and
             schemas are written as JSON.
-        sep: What stands between two items.
+        sep: The text between two items.
         min: The fewest items. With 0 the empty text is a list.
-        max: The most; None: any number.
+        max: The most; None if there is no bound.
 
     Raises:
         OptionError: There is no such list.
@@ -208,7 +208,7 @@ def subsequence_of(items: Iterable[Any], sep: str = ", ", *, min: int = 1) -> Su
 
     Args:
         items: The items: texts, which stand for themselves, or other specs.
-        sep: What stands between two items.
+        sep: The text between two items.
         min: 1: at least one item. 0: the empty text is a list, too.
 
     Raises:
@@ -226,7 +226,7 @@ def _check_separator(sep: object) -> None:
 
 
 def _separated(sep: str) -> str:
-    return f"separated by {json.dumps(sep, ensure_ascii=False)}" if sep else "one directly behind the other"
+    return f"separated by {json.dumps(sep, ensure_ascii=False)}" if sep else "one directly after the other"
 
 
 def _name(spec: Any) -> str:

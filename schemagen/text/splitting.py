@@ -32,7 +32,7 @@ class Item(NamedTuple):
     text: str
 
     def value(self) -> Any:
-        """Return what it stands for.
+        """Return its value.
 
         Raises:
             ValidationFailed: A validator of its type refuses it.
@@ -50,8 +50,8 @@ def items_of(
 
     Args:
         text: The text.
-        delimiter: What stands between two items.
-        following: From a state to the specs of the items that may come next, each with the state behind it.
+        delimiter: The text between two items.
+        following: From a state to the specs of the items that may come next, each with the state after it.
         is_end: Whether a text may end in a state.
 
     Cost: at worst, for items that could hold delimiters, the product of positions, states and the length of the text.
@@ -83,7 +83,7 @@ def items_of(
 def _ways(
     begin: int, state: int, following: Callable[[int], list[tuple[Any, int]]], ends: _Ends
 ) -> Iterator[tuple[int, int, Any, int]]:
-    """Yield the items that may begin somewhere: begin, end, spec, and the state behind it."""
+    """Yield the items that may begin somewhere: begin, end, spec, and the state after it."""
     for spec, after in following(state):
         for end in reversed(ends.of(spec, begin)):
             yield begin, end, spec, after

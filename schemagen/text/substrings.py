@@ -26,7 +26,7 @@ class SubstringOf(TextGroup[str]):
     """Any passage of a text, at least one character long; made by `substring_of`.
 
     Args:
-        text: What is quoted.
+        text: The quoted text.
     """
 
     text: str
@@ -65,7 +65,7 @@ def substring_of(text: str) -> SubstringOf:
     each of these when they are asked for the first time. The reference engine is for texts of a few thousand characters.
 
     Args:
-        text: What is quoted, up to 8 MiB in UTF-8.
+        text: The quoted text, up to 8 MiB in UTF-8.
 
     Raises:
         OptionTypeError: It is no str.

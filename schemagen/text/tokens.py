@@ -19,7 +19,7 @@ class Tokens(TextGroup[str]):
 
     Args:
         min: At least so many.
-        max: At most; None: any number.
+        max: The most; None if there is no bound.
         has_lines: Whether there may be line breaks.
     """
 
@@ -28,7 +28,7 @@ class Tokens(TextGroup[str]):
     has_lines: bool
 
     def __post_init__(self) -> None:
-        """Refuse what are no numbers.
+        """Refuse values that are not numbers.
 
         Raises:
             OptionError: One is none, or they are in the wrong order.
@@ -40,7 +40,7 @@ class Tokens(TextGroup[str]):
         return repeat(TokenRun(1, 1, self.has_lines), self.min, self.max)
 
     def value_of(self, text: str) -> str:
-        """Return the text, whose tokens nobody knows any more."""
+        """Return the text, whose tokens are not known any more."""
         return text
 
     def shown(self) -> str:
@@ -61,7 +61,7 @@ def text_tokens(min: int = 1, max: int | None = None) -> Tokens:  # noqa: A002 -
 
     Args:
         min: At least so many.
-        max: At most; None: any number.
+        max: The most; None if there is no bound.
 
     Raises:
         OptionError: One is no number, or they are in the wrong order.

@@ -25,7 +25,7 @@ class Quoted(Wildcard):
         return wildcards.quoted_text()
 
     def value_of(self, text: str) -> str:
-        """Return what is between the quotes, its escapes read.
+        """Return the text between the quotes, its escapes read.
 
         Raises:
             ValidationFailed: It is no quoted text.
@@ -90,7 +90,7 @@ class Until(Wildcard):
     greedy: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no stop."""
+        """Refuse a value that is not a stop."""
         if not isinstance(self.stop, str):
             raise OptionTypeError(f"stop={self.stop!r:.80}", why=f"it is {kind_of(self.stop)}", fix="give a str")
         if not self.stop:
@@ -140,14 +140,14 @@ def unquoted() -> Unquoted:
 def until(stop: str, include: bool = False, greedy: bool = False) -> Until:
     r"""Return the spec of a text that ends before the first occurrence of another one, or with it.
 
-    The texts of ``until(stop)`` are those behind which ``stop`` is its first occurrence: they do not hold it, and do not end
+    The texts of ``until(stop)`` are those after which ``stop`` is its first occurrence: they do not hold it, and do not end
     with the beginning of one that ``stop`` would complete. Any characters may stand in them, line breaks too, or none.
 
     Args:
         stop: What ends it.
         include: Whether the text, and so the value, ends with it.
         greedy: Whether the last occurrence counts, and not the first: ``stop`` may then occur in the text before. What makes
-            an occurrence the last one is behind it, so ``until(stop, greedy=True)`` alone is any text.
+            an occurrence the last one is after it, so ``until(stop, greedy=True)`` alone is any text.
     """
     return Until(stop, include, greedy)
 

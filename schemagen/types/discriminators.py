@@ -43,7 +43,7 @@ def tag_property(discriminator: Callable[[Any], Any], tags: Iterable[Any]) -> Ta
 
     Args:
         discriminator: It is called, with objects that stand in for what validation will give it.
-        tags: What it may return.
+        tags: The tags that it may return.
     """
     tags = list(tags)
     # pydantic looks a tag up as a key of a dict, where 1 is True.
@@ -100,10 +100,10 @@ def _object(content: dict[str, Any], asked: set[Any]) -> Any:
 
 
 def _text(asked: set[Any]) -> Any:
-    """Return a string at which nobody can look unseen."""
+    """Return a string that notices every look at it."""
     return _guarded(str, asked)("a stand-in")
 
 
 def _thing(asked: set[Any]) -> Any:
-    """Return an object of no type of JSON at which nobody can look unseen."""
+    """Return an object of no type of JSON that notices every look at it."""
     return _guarded(object, asked)()

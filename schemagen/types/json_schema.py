@@ -1,4 +1,4 @@
-"""pydantic's JSON Schema, made sound: what is in the schema is what validation accepts.
+"""pydantic's JSON Schema, made sound: validation accepts every value of the schema.
 
 Idea: pydantic writes schemas for readers, we write them for a mask. Wherever `TypeAdapter.json_schema` says less than
 `TypeAdapter.validate_json` demands (keys of dicts, tags of unions, Decimal digits, schemes of URLs, time zones, ...)
@@ -40,7 +40,7 @@ _BASE64_FORMATS = frozenset({"base64", "base64url"})
 
 
 class ReadSchema(NamedTuple):
-    """The schema of a type and what it does not show.
+    """The schema of a type, and the checks that it does not show.
 
     Attributes:
         schema: The JSON Schema.
@@ -70,7 +70,7 @@ def read_schema(adapter: TypeAdapter[Any], generator: type[TypeSchema] | None = 
     capped = tuple(dict.fromkeys(notes_taken(schema, CAP)))
     found = dict.fromkeys(notes_taken(schema, NOTE))
     words = {what for _, what in found}
-    # A schema that a class wrote itself has lost the notes of its parts: then nothing is known but what they said.
+    # A schema that a class wrote itself has lost the notes of its parts: then only their texts are known.
     lost = dict.fromkeys([*unsaid, *demands(adapter.core_schema)])
     return ReadSchema(schema, (*found, *(("", what) for what in lost if what not in words)), capped)
 

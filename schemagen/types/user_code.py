@@ -1,4 +1,4 @@
-"""Which functions of the user pydantic runs while it validates: what they refuse no keyword can say.
+"""Which functions of the user pydantic runs while it validates: no keyword can express their refusals.
 
 pydantic's own functions are not among them: what they demand is in the schema, or noted where the schema is made.
 """

@@ -1,4 +1,4 @@
-"""Reading tokenizers of `transformers` (fast and slow) and `tokenizers`: by what they can tell, not by their class."""
+"""Reading tokenizers of `transformers` (fast and slow) and `tokenizers`: by their methods, not by their class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of vocabularies that were read before, by what they were read from.
+"""A folder of vocabularies that were read before, by their sources.
 
 Reading the pieces out of a tokenizer is what takes the time, so the key of an entry must not need them. It is a hash of
 
@@ -43,7 +43,7 @@ class CacheEntry:
 
     Attributes:
         path: Its file, which may not exist.
-        key: What it was read from.
+        key: Its source.
         source: Content of the tokenizer's file.
         backend: The `tokenizers.Tokenizer`.
     """

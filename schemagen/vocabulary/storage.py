@@ -3,8 +3,8 @@
 All numbers are unsigned and little-endian::
 
     magic           16 bytes, the last is the version of the format
-    key             32 bytes: what the vocabulary was read from (see `cache`), zeros if nobody asks
-    fingerprint     32 bytes: SHA-256 of what follows, `Vocabulary.fingerprint`
+    key             32 bytes: what the vocabulary was read from (see `cache`), zeros if it was not given
+    fingerprint     32 bytes: SHA-256 of the rest of the file, `Vocabulary.fingerprint`
     counts          4 numbers of 32 bits: tokens T, EOS ids E, special ids S, and 1 if the tokenizer adds a leading space, + 2
                     if tokens have names
     ids             E + S numbers of 32 bits
@@ -108,7 +108,7 @@ def from_bytes(data: bytes, key: bytes | None = None) -> Record:
 
     Args:
         data: Content of the file.
-        key: What the file must have been written for; None: anything.
+        key: What the file must have been written for; None to accept any.
 
     Raises:
         ValueError: It is no such file, of another version, damaged, or written for something else.
@@ -146,7 +146,7 @@ def _unpack(body: memoryview, fingerprint: str) -> Record:
 
 
 def _split(data: memoryview, id_count: int, count: int) -> tuple[array[int], list[bytes], memoryview]:
-    """Return the ids and the pieces that `_joined` wrote, and what follows them."""
+    """Return the ids and the pieces that `_joined` wrote, and the data after them."""
     start = 4 * (id_count + count)
     if len(data) < start:
         raise _contradiction()

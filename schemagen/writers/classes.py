@@ -14,7 +14,7 @@ from schemagen.types.json_schema import TypeSchema, read_schema
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-#: Where a schema notes what it was made of: "tuple", "set", or "call" and the name of a class.
+#: The keyword that names the origin of a schema: "tuple", "set", or "call" and the name of a class.
 FORM = "\0form"
 
 

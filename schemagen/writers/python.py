@@ -152,10 +152,10 @@ class PythonWriter(RuleWriter):
         if members is None:
             return NOTHING
         parts = [(self._member(member, is_call=is_call), member.needed) for member in members]
-        first, behind = self._undeclared(disjunct, has_declared=bool(members))
+        first, after = self._undeclared(disjunct, has_declared=bool(members))
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
         may_be_empty = not disjunct.required and disjunct.min_properties == 0
-        body = self.members(parts, _COMMA, first, behind)
+        body = self.members(parts, _COMMA, first, after)
         empty = _literal(opening + closing) if may_be_empty else NOTHING
         return alternatives(empty, sequence(_literal(opening), body, _literal(closing)))
 

@@ -31,7 +31,7 @@ class Shapes:
     Args:
         schema: A JSON Schema.
         names: JSON's names of types -> those to use.
-        is_example: Whether values stand in the place of types, without notes on what may be left out or repeated.
+        is_example: Whether values stand in the place of types, without notes on optional and repeated parts.
     """
 
     #: Whether strings that are listed are shown in quotes.
@@ -83,7 +83,7 @@ class Shapes:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
     def note(self, text: str) -> str:
-        """Return a note behind a value, which an example has not."""
+        """Return a note after a value, which an example has not."""
         return "" if self.is_example else text
 
 
@@ -278,7 +278,7 @@ def yaml_shape(schema: Mapping[str, Any], *, is_example: bool = False) -> str:
 
 
 class _YamlSkeleton(Skeleton):
-    """A document of YAML; a comment says what may be left out."""
+    """A document of YAML; a comment marks optional members."""
 
     def literal(self, value: Any) -> str:
         """Return a scalar as YAML writes it."""
@@ -324,7 +324,7 @@ def xml_shape(schema: Mapping[str, Any], root: str, *, is_example: bool = False)
 
 
 class _XmlSkeleton(Skeleton):
-    """A document of XML; what stands behind an element says how often it may be there."""
+    """A document of XML; the note after an element says how often it may be there."""
 
     has_quotes = False
 

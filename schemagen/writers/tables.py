@@ -1,6 +1,6 @@
 r"""Tables of a list of rows, each row a flat object: CSV and Markdown.
 
-Both begin with the names of the columns, in the order of declaration; rows are lines, with no line break behind the last one.
+Both begin with the names of the columns, in the order of declaration; rows are lines, with no line break after the last one.
 Booleans are ``true`` and ``false``, numbers those of JSON. An empty cell is null where null is a value, else a member that was
 left out where it may be, else the empty string.
 
@@ -244,7 +244,7 @@ class CsvWriter(TableWriter):
                 yield cells
                 cells = []
             elif text[at] != ",":
-                raise ValueError(f"{text[at]!r} behind a cell")
+                raise ValueError(f"{text[at]!r} after a cell")
             at += 1
 
 

@@ -315,19 +315,19 @@ class RuleWriter(ABC):
         Args:
             parts: Each with whether it is needed.
             separator: Between members.
-            more: Undeclared members: the first if it comes first of all, and what follows others. None: there are none.
+            more: Undeclared members: the first if it comes first of all, and the part after others. None if there are none.
         """
-        first, behind = more or (NOTHING, EMPTY_TEXT)
+        first, after = more or (NOTHING, EMPTY_TEXT)
         optional = next((at for at, (_, needed) in enumerate(parts) if needed), len(parts))
         for index in reversed(range(len(parts))):
             part, needed = parts[index]
-            taken = sequence(part, behind)
+            taken = sequence(part, after)
             first = taken if needed else alternatives(taken, first)
             if index:
                 following = sequence(separator, part)
-                behind = sequence(following if needed else alternatives(EMPTY_TEXT, following), behind)
-                # Any of the optional members may be the first: what follows stands in several places.
-                behind = self.part(behind) if 0 < optional >= index - 1 else behind
+                after = sequence(following if needed else alternatives(EMPTY_TEXT, following), after)
+                # Any of the optional members may be the first: the rest is in several places.
+                after = self.part(after) if 0 < optional >= index - 1 else after
         return first
 
     def key_classes(self, disjunct: ObjectDisjunct) -> list[tuple[ast.Regex, Values]]:
@@ -363,7 +363,7 @@ class RuleWriter(ABC):
         return [(keys, values) for keys, values in classes if not is_empty(keys)]
 
     def closed(self, disjunct: ObjectDisjunct, why: str) -> ObjectDisjunct:
-        """Return an object all of whose keys are declared: those that are listed come behind the others.
+        """Return an object all of whose keys are declared: those that are listed come after the others.
 
         Args:
             disjunct: The object.

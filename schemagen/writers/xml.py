@@ -96,7 +96,7 @@ class XmlWriter(RuleWriter):
         Args:
             name: Its name.
             values: Of its content.
-            depth: Its indentation; None: all is on one line.
+            depth: Its indentation; None if all is on one line.
         """
         content = self._content(values, None if self.is_open(values) else depth)
         return sequence(_literal(f"<{name}>"), content, _literal(f"</{name}>"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.writers.walk import Member, RuleWriter
 
-#: What it means that a member has no element.
+#: The meaning of a member without an element.
 Absent = Literal["impossible", "left out", "null", "empty"]
 
 _NAME = re.compile(r"(?!xml)[^\W\d][\w.-]*", re.IGNORECASE)
@@ -44,7 +44,7 @@ class Child(NamedTuple):
         key: Its key, and the name of its elements.
         values: Its values; of the items, if it is a list.
         array: The list, if it is one: an element for each item.
-        absent: What it means that there is no element.
+        absent: The meaning of a missing element.
     """
 
     key: str
@@ -162,7 +162,7 @@ class Contents:
             return Child(member.key, member.values, array, self._absence_of_list(member, array, is_null=value.null))
 
     def _absence_of_null(self, member: Member, value: ValueSet) -> Absent:
-        """Return what it means that a member that is no list has no element."""
+        """Return the meaning of a missing element of a member that is not a list."""
         if not value.null:
             return "impossible" if member.needed else "left out"
         if member.needed:
@@ -175,7 +175,7 @@ class Contents:
         return "left out"
 
     def _absence_of_list(self, member: Member, array: ArrayDisjunct, *, is_null: bool) -> Absent:
-        """Return what it means that a list has no element."""
+        """Return the meaning of a list without elements."""
         if is_null:
             return self._absence_of_null(member, self._writer.normaliser.value(member.values))
         if array.min_items > 0:

@@ -49,8 +49,8 @@ _RAW: ast.Ranges = (
     (0xFF00, 0xFFFD),
     (0x10000, ast.MAX_CODE_POINT),
 )
-#: What is not in a plain scalar between brackets, nor in a plain key. Readers disagree on colons and question marks; a key has
-#: one spelling, which is in quotes if it has quotes or backslashes, as most would write it.
+#: Characters that are not in a plain scalar between brackets, nor in a plain key. Readers disagree on colons and question
+#: marks; a key has one spelling, which is in quotes if it has quotes or backslashes, as most would write it.
 _NOT_IN_FLOW = ',[]{}:?"\\'
 #: A simple key has at most 1024 characters; longer ones would need a question mark before them.
 _MAX_KEY = 500
@@ -101,8 +101,8 @@ class YamlWriter(RuleWriter):
         Args:
             values: The values.
             depth: The indentation of the lines of a block, in spaces.
-            before_inline: What stands before a value on the line.
-            before_block: What stands before a block.
+            before_inline: The text before a value on the line.
+            before_block: The text before a block.
         """
         if self.is_open(values):
             return sequence(before_inline, self.value(values))
@@ -129,7 +129,7 @@ class YamlWriter(RuleWriter):
         return ast.union(*words, numbers, *strings)
 
     def _inline(self, value: ValueSet) -> Expression:
-        """Write what has one line in block style: scalars, and what is empty."""
+        """Write what has one line in block style: scalars, and empty containers."""
         empty = [_literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
         empty += [_literal("{}") for disjunct in value.objects if _may_be_empty(disjunct)]
         return alternatives(self.text(self._scalar(value, in_flow=False)), *empty)

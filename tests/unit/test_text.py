@@ -147,7 +147,7 @@ def test_specs_are_values(spec: Any) -> None:
         (
             text.list_of(Regex("a+"), sep="", min=2, max=2),
             "list_of(Regex(pattern='a+'), sep='', min=2, max=2)",
-            "2 items, one directly behind the other. Item: a text that matches as a whole the pattern a+",
+            "2 items, one directly after the other. Item: a text that matches as a whole the pattern a+",
         ),
         (
             text.subsequence_of(["a", schemagen.GBNF('root ::= "a"')], min=0),

@@ -57,7 +57,7 @@ class CountingEngine:
         return self.closed([self._begun(0)])
 
     def closed(self, threads: Iterable[Thread]) -> tuple[Thread, ...]:
-        """Return some threads with those at the start of what may follow them, each place once."""
+        """Return some threads with those at the start of the nodes that may follow, each place once."""
         found: list[Thread] = []
         known: set[tuple[int, int]] = set()
         waiting = list(threads)
@@ -83,7 +83,7 @@ class CountingEngine:
 
     @cached_property
     def _rests(self) -> list[float]:
-        """How many tokens are needed behind each node: shortest ways over the graph to one that may be the last."""
+        """How many tokens are needed after each node: shortest ways over the graph to one that may be the last."""
         rests = [0 if node.final else math.inf for node in self.nodes]
         known: list[float] = []
         while rests != known:  # Bellman and Ford: as many rounds as the longest of these ways has nodes
@@ -93,7 +93,7 @@ class CountingEngine:
         return rests
 
     def rest(self, thread: Thread) -> int:
-        """Return how many tokens are needed behind the node of a thread."""
+        """Return how many tokens are needed after the node of a thread."""
         rest = self._rests[thread.index]
         return 0 if math.isinf(rest) else int(rest)  # from such a node no text ends, and nothing can be promised
 

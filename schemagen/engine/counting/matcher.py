@@ -85,7 +85,7 @@ class CountingMatcher:
     def _go_on(self, threads: tuple[Thread, ...], *, terminated: bool = False) -> None:
         self._state = _State(threads, self._state, self._state.steps + 1, terminated)
 
-    # --- what may come -----------------------------------------------------------------------------------------------
+    # --- the next token -----------------------------------------------------------------------------------------------
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
@@ -145,7 +145,7 @@ class CountingMatcher:
         return 0 if self.is_terminated() else min(map(self._engine.needed, self._state.threads))
 
     def shortest_completion(self) -> bytes:
-        """Return the shortest completion of the text that is being read; tokens of a run behind it have no fixed bytes."""
+        """Return the shortest completion of the text that is being read; tokens of a run after it have no fixed bytes."""
         nearest = min(self._state.threads, key=self._engine.needed)
         return b"" if self.is_terminated() or nearest.matcher is None else nearest.matcher.shortest_completion()
 

@@ -19,7 +19,7 @@ class TokenCount:
 
     Attributes:
         low: At least so many.
-        high: At most; None: any number.
+        high: The most; None if there is no bound.
         words: The tokens, as a mask.
     """
 
@@ -37,8 +37,8 @@ class Node:
     """A run of tokens, or the text between two of them; both begin and end where tokens do.
 
     Attributes:
-        engine: Of the text; None: the empty text, or a run of which the tokens alone are told.
-        count: The run; None: text.
+        engine: The engine of the text; None for the empty text, and for a run that only its tokens describe.
+        count: The run; None for text.
         following: Indices of the nodes that may come next.
         final: Whether the whole text may end here.
     """
@@ -56,7 +56,7 @@ class Thread:
     Attributes:
         index: Of the node.
         node: It.
-        matcher: In its text, which is never moved; None: there is none.
+        matcher: In its text, which is never moved; None if there is no text.
         tokens: Of the run.
     """
 
@@ -66,7 +66,7 @@ class Thread:
     tokens: int = 0
 
     def after(self, token_id: int) -> Thread | None:
-        """Return the thread behind one more token of the node; None if it is none."""
+        """Return the thread after one more token of the node; None if it is none."""
         count = self.node.count
         if (count is None and self.matcher is None) or (count is not None and not self._takes(count, token_id)):
             return None
@@ -85,7 +85,7 @@ class Thread:
         return math.inf if count is None or count.high is None else count.high - self.tokens
 
     def after_text(self, data: bytes) -> Thread | None:
-        """Return the thread behind some text of the node; None if it is none."""
+        """Return the thread after some text of the node; None if it is none."""
         matcher = None if self.matcher is None else self.matcher.fork()
         return Thread(self.index, self.node, matcher) if matcher is not None and matcher.accept_bytes(data) else None
 

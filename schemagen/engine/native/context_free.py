@@ -223,7 +223,7 @@ def compile_context_free(
 def _with_guests(
     specs: list[Guest], options: Options, embed: Callable[[Any], _core.Constraint] | None
 ) -> tuple[_core.Builder, dict[Guest, _core.Constraint]]:
-    """Return a builder, and what is embedded over the same automata as it."""
+    """Return a builder, and the embedded constraints over the same automata."""
     for _ in range(MOST_GENERATIONS):
         guests = {} if embed is None else {guest: embed(guest.spec) for guest in specs}
         builder = builder_of(options)

@@ -147,7 +147,7 @@ class DistinctItems:
         return value.null + value.true + value.false + strings + numbers
 
     def _is_finite(self, disjunct: ArrayDisjunct | ObjectDisjunct, depth: int) -> bool:
-        """Whether an array or object plainly has finitely many values; what is deep counts as endless."""
+        """Whether an array or object plainly has finitely many values; deep ones count as endless."""
         if isinstance(disjunct, ArrayDisjunct):
             if disjunct.max_items is None and disjunct.items is not NEVER:
                 return False

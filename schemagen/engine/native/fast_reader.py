@@ -67,7 +67,7 @@ class CorePass:
 
     Args:
         builder: Where the values are defined.
-        start: What is known already.
+        start: The part that is known already.
         schema: The root schema.
         draft: Its draft.
         limits: Of the compilation.
@@ -123,7 +123,7 @@ class Deferred(NamedTuple):
 
     Attributes:
         value: Its number.
-        expression: What it allows.
+        expression: The values that it allows.
         is_strange: Whether the core has looked at this very schema; else it may still read it.
         key: What the core knows a leaf by.
     """

@@ -1,4 +1,4 @@
-"""Keys that are not declared, split into disjoint classes by what is asked of their members."""
+"""Keys that are not declared, split into disjoint classes by the schemas of their members."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Opti
         scalars = ScalarLowering(builder, cache, options.number_style)
         basics = [scalars.lower(value) for value in basic_values(draft, dialect)]
         start = starts.setdefault(draft, primitive_nodes(basics, scalars.lower(ANYTHING)[0]))
-    # A schema without bytes is that of a type: nobody changes it. Of a large one the compiler has made a copy.
+    # A schema without bytes is that of a type, and does not change. Of a large one the compiler has made a copy.
     gives_way = marshalled is None or len(marshalled) > LARGE
     return CorePass(builder, start, schema, draft, options.limits, gives_way=gives_way)
 

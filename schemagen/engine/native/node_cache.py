@@ -30,7 +30,7 @@ COUNT_EVERY = 32
 
 
 class NodeCache:
-    """The kernel nodes of what was lowered before, valid for one generation of the kernel.
+    """The kernel nodes that were lowered before, valid for one generation of the kernel.
 
     Attributes:
         generation: Of the kernel that the nodes belong to.

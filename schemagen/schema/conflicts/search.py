@@ -176,7 +176,7 @@ class _Search:
     # --- looking at the document --------------------------------------------------------------------------------------
 
     def at(self, place: Path) -> Any:
-        """Return what is at a path of the document as it is now; `true` where it was taken out."""
+        """Return the part at a path of the document as it is now; `true` where it was taken out."""
         return _found(self.document, place)
 
     def parts(self, place: Path) -> Iterator[tuple[str, Path]]:
@@ -261,7 +261,7 @@ class _Search:
         return Clash(pointer_of(place), f"none of the {len(paths)} schemas of {keyword} has a value: {why}", clauses)
 
     def _clauses(self, place: Path, *, inner: bool, above: frozenset[Path]) -> Iterator[Clause]:
-        """Yield what is left at a place and below it."""
+        """Yield the parts that are left at a place and below it."""
         schema, pointer = self.at(place), pointer_of(place)
         if schema is False:
             yield Clause(pointer, "false", None, inner)
@@ -323,7 +323,7 @@ def _without(document: Any, units: list[_Unit]) -> Any:
 
 
 def _found(document: Any, place: Path) -> Any:
-    """Return what is at a path, `true` if there is nothing."""
+    """Return the part at a path, `true` if there is none."""
     found = document
     try:
         for step in place:

@@ -27,7 +27,7 @@ class Clause:
     Attributes:
         pointer: JSON pointer of the schema that it stands in.
         keyword: Its name.
-        value: What is left of its value.
+        value: The rest of its value.
         inner: Whether it speaks about a part of the instance, not about the instance itself.
     """
 

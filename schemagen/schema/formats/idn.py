@@ -78,7 +78,7 @@ def idn_hostname_regex() -> ast.Regex:
     """Host names with international labels, at most 253 code points.
 
     Returns:
-        The language; the tables behind it take about a second once per process.
+        The language; its tables take about a second once per process.
     """
     plain = format_hosts.unreserved_label_regex()
     left = _separated(ast.union(plain, _left_labels()))
@@ -126,7 +126,7 @@ def _is_valid(char: str) -> bool:
 
 
 def _composing() -> frozenset[str]:
-    """Second halves of canonical decompositions: NFC may fuse them with what stands before."""
+    """Second halves of canonical decompositions: NFC may fuse them with the characters before."""
     pairs = (unicodedata.decomposition(chr(code_point)).split() for code_point in range(0x80, sys.maxunicode + 1))
     return frozenset(chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and not pair[0].startswith("<"))
 

@@ -136,8 +136,8 @@ def _ordered(digits: Sequence[str], rest: int, between: ast.Regex, *, exact: boo
 
     Args:
         digits: The digits, smallest first, each with all its spellings.
-        rest: Digits behind the first one.
-        between: What stands between the numbers.
+        rest: Digits after the first one.
+        between: The text between the numbers.
         exact: Compare all digits, two at most; otherwise numbers that agree in their first two digits are left out.
     """
     any_digit = ast.char_set("".join(digits))
@@ -147,11 +147,11 @@ def _ordered(digits: Sequence[str], rest: int, between: ast.Regex, *, exact: boo
     if not rest:
         return ast.union(*(ast.concat(low, between, high) for low, high in zip(same, at_least, strict=False)))
     last = some(any_digit, rest - 1, rest - 1)
-    behind, middle = ast.concat(any_digit, last), ast.concat(last, between)
-    differ = [ast.concat(low, behind, between, other, behind) for low, other in zip(same, others, strict=True)]
+    after, middle = ast.concat(any_digit, last), ast.concat(last, between)
+    differ = [ast.concat(low, after, between, other, after) for low, other in zip(same, others, strict=True)]
     above = at_least[0 if exact else 1 :]
     rise = [ast.concat(any_digit, low, middle, any_digit, high, last) for low, high in zip(same, above, strict=False)]
-    first = [ast.concat(low, behind, between, high, behind) for low, high in zip(same, at_least, strict=False)]
+    first = [ast.concat(low, after, between, high, after) for low, high in zip(same, at_least, strict=False)]
     return ast.conjunction(ast.union(*first), ast.union(*differ, *rise))
 
 

@@ -1,6 +1,6 @@
 """The `format` keyword: names to languages over the string value (code points, not JSON text), full match.
 
-Two dialects. ``json-schema`` is what the RFC behind a format says. ``python`` is the part of it that pydantic reads
+Two dialects. ``json-schema`` is what the RFC of a format says. ``python`` is the part of it that pydantic reads
 into the Python type of that format without loss (no leap seconds, microseconds, EmailStr, AnyUrl, ...), for typed
 targets; there a naive time is legal too. A name that is in neither is an annotation: ``binary``, ``path``,
 ``password``, and anything unknown.

@@ -168,7 +168,7 @@ def uri_template_regex() -> ast.Regex:
 
 
 def json_pointer_regex() -> ast.Regex:
-    """RFC 6901: reference tokens behind slashes, ``~`` only as ``~0`` and ``~1``."""
+    """RFC 6901: reference tokens after slashes, ``~`` only as ``~0`` and ``~1``."""
     plain = ast.chars((0, 0x2E), (0x30, 0x7D), (0x7F, ast.MAX_CODE_POINT))
     token = ast.star(ast.union(plain, ast.concat(ast.char_set("~"), ast.char_set("01"))))
     return ast.star(ast.concat(_SLASH, token))

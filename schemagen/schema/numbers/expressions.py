@@ -355,7 +355,7 @@ def _reachable(span: Span, cap: int) -> Span:
 
 
 def _signed(span: Span, fraction: number_ranges.Fraction, cap: int | None) -> ast.Regex:
-    """Texts of the values in ``span``: magnitudes, and behind a minus sign the mirrored ones."""
+    """Texts of the values in ``span``: magnitudes, and after a minus sign the mirrored ones."""
     halves = [_magnitudes(half.magnitudes(), fraction, cap) for half in (span, span.mirrored())]
     if halves[0] == halves[1]:
         return ast.concat(ast.optional(MINUS), halves[0])

@@ -1,7 +1,7 @@
 """`multipleOf` as a regular expression over decimal digits.
 
 Idea: write the divisor as ``divisor / 10**scale``; a decimal is a multiple iff its digits, padded to ``scale`` digits
-behind the point, form an integer that ``divisor`` divides. Split ``divisor = c * r`` with c made of 2s and 5s and r
+after the point, form an integer that ``divisor`` divides. Split ``divisor = c * r`` with c made of 2s and 5s and r
 coprime to 10:
 
 - c depends on the last digits only (``10**s`` is a multiple of c), which is a suffix condition;
@@ -310,7 +310,7 @@ def _decimal_text(value: Fraction, scale: int) -> str:
 
 
 def _listed(texts: list[str]) -> ast.Regex:
-    """The texts, zeros behind each, common prefixes shared; ``-0`` beside ``0``."""
+    """The texts, zeros after each, common prefixes shared; ``-0`` beside ``0``."""
     more = ["-0"] if "0" in texts else []
     return _trie(sorted({*texts, *more}), 0, in_fraction=False)
 

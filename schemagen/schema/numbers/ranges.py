@@ -42,7 +42,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Fraction:
-    """What may follow the integer digits.
+    """The texts that may follow the integer digits.
 
     Attributes:
         digits: Most digits after the point; None is no cap, 0 is no point at all.
@@ -71,7 +71,7 @@ def magnitude_regex(low: End | None, high: End | None, fraction: Fraction, max_d
     Args:
         low: Lower end; None is zero, included.
         high: Upper end; None is unbounded.
-        fraction: What may follow the integer digits. With ``zeros_only`` both ends must be integers.
+        fraction: The texts that may follow the integer digits. With ``zeros_only`` both ends must be integers.
         max_digits: Most integer digits when ``high`` is None; None is no cap.
 
     Returns:
@@ -106,7 +106,7 @@ def _of_length(length: int, low: End | None, high: End | None, fraction: Fractio
 
 
 def _integer_digits(index: int, length: int, low: End | None, high: End | None, fraction: Fraction) -> ast.Regex:
-    """What may follow ``index`` digits; an end that is not None equals the digits so far."""
+    """The texts that may follow ``index`` digits; an end that is not None equals the digits so far."""
     if index == length:
         return _fraction_part(low, high, fraction)
     smallest = 1 if index == 0 and length > 1 else 0
@@ -179,7 +179,7 @@ def _fraction_digits(low: _Rest | None, high: _Rest | None, left: int | None) ->
 
 
 def _fraction_step(low: _Rest | None, high: _Rest | None, left: int | None) -> ast.Regex:
-    """One digit, compared with the next one of each end, then what may follow it."""
+    """One digit, compared with the next one of each end, then the texts that may follow it."""
 
     def then(low: _Rest | None, high: _Rest | None) -> ast.Regex:
         here = ast.EPSILON if _may_end(low, high) else ast.EMPTY

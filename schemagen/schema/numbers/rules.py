@@ -289,7 +289,7 @@ def is_float(value: Fraction) -> bool:
 
 
 def finite(span: Span, most: Fraction = LARGEST) -> Span:
-    """Cut off what no float64 holds, or what is beyond ``most``."""
+    """Cut off the values that no float64 holds, or that are beyond ``most``."""
     low, high = span.low, span.high
     if low is None or low < -most:
         low = -most

@@ -14,7 +14,7 @@ from schemagen.types.value_patterns import integer_key_schema, number_key_schema
 if TYPE_CHECKING:
     from schemagen.types.schemas.notes import Json
 
-#: What stands around the type of a key.
+#: Wrappers around the type of a key.
 _INNER = frozenset({"nullable", "default", "function-after", "function-wrap", "function-before", "custom-error"})
 
 
@@ -51,7 +51,7 @@ class MapSchemas(FunctionSchemas):
         return noted(result, self.unsaid[before:])
 
     def _key_names(self, keys: Any) -> Json | None:
-        """The schema of the keys, which JSON writes as strings whatever their type is; None: any string."""
+        """The schema of the keys, which JSON writes as strings whatever their type is; None if any string is a key."""
         kind = keys["type"]
         if kind in _INNER and "schema" in keys:
             if "function" in keys:

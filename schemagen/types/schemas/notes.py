@@ -35,7 +35,7 @@ def notes_taken(part: Any, key: str, pointer: str = "") -> Iterator[tuple[str, s
 
 
 def noted(schema: Json, words: Sequence[str]) -> Json:
-    """Return a schema with notes of what it does not say."""
+    """Return a schema with notes of the checks that it does not express."""
     return {**schema, NOTE: [*schema.get(NOTE, ()), *words]} if words else schema
 
 
