@@ -287,7 +287,7 @@ class Grammar(Generic[T]):
         return _combined(parts, union)
 
     def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
-        """Return the grammar of ``low`` to ``high`` of these texts (None if there is no bound), one directly after the other."""
+        """Return the grammar of ``low`` to ``high`` of these texts (None sets no bound), one directly after the other."""
         from schemagen.grammar.combinators import repeat
 
         return _combined((self,), lambda part: repeat(part, low, high))

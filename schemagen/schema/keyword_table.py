@@ -1,6 +1,6 @@
 """The keywords of JSON Schema: one row for each, with all that the package has to know of it but its meaning.
 
-What a keyword means is the function of `schemagen.schema.keywords` that its row names. Code that needs the keywords of some kind
+What a keyword means is the function of `schemagen.schema.keywords` that its row names. Code that needs keywords of some kind
 takes them from here, so that a new one is a function and a row. The core has a table of the few that it reads itself
 (`core/python/schema_shape.hpp`), which a test holds against this one.
 """
