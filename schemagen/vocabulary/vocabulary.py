@@ -121,7 +121,7 @@ class Vocabulary:
                 An explicit ``()`` allows a vocabulary without any.
             cache: A folder (``~`` is the home directory) to keep the vocabulary in, so that another process need not read it
                 again. Entries are found by the tokenizer's file and state; one that is missing, damaged or of another
-                version is written anew. A tokenizer without a ``tokenizer.json`` of its own is always read.
+                version is written anew. A tokenizer without a ``tokenizer.json`` is always read. None keeps nothing.
 
         Raises:
             VocabularyError: The bytes of the tokens cannot be known, `vocab_size` is too small, or no EOS id is known.
