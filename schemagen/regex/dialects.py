@@ -23,8 +23,6 @@ from schemagen.regex.syntax import PLAIN, Choice, Syntax, sequence
 
 if TYPE_CHECKING:
     from schemagen.arguments import PatternDialect
-    from schemagen.regex.ast import Regex
-    from schemagen.regex.syntax import Syntax
 
 
 def parse_pattern(pattern: str, dialect: PatternDialect, *, search: bool, text_groups: bool = False) -> Regex:
