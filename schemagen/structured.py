@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from schemagen.events import Event
     from schemagen.generation import Failure, Generation
-    from schemagen.lm.front_doors import Prompt
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.spec_types import Prompt
     from schemagen.lm.stream import Stream
     from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
 

@@ -23,7 +23,7 @@ from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler
 from schemagen.decode.speculation import Run, can_read_ahead, decode_ahead
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
-from schemagen.options.values import checked_values
+from schemagen.options.table import checked_values
 from schemagen.threads.forking import settle_threads
 
 if TYPE_CHECKING:

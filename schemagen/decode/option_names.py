@@ -12,12 +12,13 @@ from schemagen.options import (
     AnswerOptions,
     BatchOptions,
     CallOptions,
+    ChatOptions,
     GenerateOptions,
     MapOptions,
     StreamOptions,
     names_of,
 )
-from schemagen.options.foreign import FOREIGN
+from schemagen.options.table import FOREIGN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -27,6 +28,8 @@ _PAGE = "https://huggingface.co/docs/transformers/main_classes/text_generation"
 #: Options of one family of methods -> the family.
 _ELSEWHERE = {
     **dict.fromkeys(names_of(AnswerOptions), "of methods that return a value, such as lm(...)"),
+    **dict.fromkeys(names_of(ChatOptions) - names_of(GenerateOptions), "of lm.chat"),
+    **dict.fromkeys(("tool_choice", "parallel"), "of lm.call and lm.chat"),
     **dict.fromkeys(names_of(CallOptions) - names_of(GenerateOptions), "of lm.call"),
     **dict.fromkeys(names_of(MapOptions) - names_of(GenerateOptions), "of lm.map"),
     **dict.fromkeys(names_of(BatchOptions) - names_of(GenerateOptions), "of lm.batch"),

@@ -59,9 +59,14 @@ def check_layout(property_order: Any, whitespace: Any) -> None:
     Raises:
         OptionError: One is not known.
     """
+    check_property_order(property_order)
+    check_whitespace(whitespace)
+
+
+def check_property_order(property_order: Any) -> None:
+    """Refuse a value that is not the name of an order."""
     if property_order not in _ORDERS:
         raise mistyped("property_order", property_order, _ORDERS)
-    check_whitespace(whitespace)
 
 
 def check_whitespace(whitespace: Any) -> None:

@@ -6,8 +6,8 @@ torch and transformers are imported when a model is loaded, not with this packag
 from schemagen.generation import Failure, Generation
 from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.load import from_transformers, load, load_bundled
+from schemagen.options.reasoning import Reasoning
 from schemagen.options.speculation import Speculation
-from schemagen.prompts.reasoning import Reasoning
 
 __all__ = [
     "Failure",

@@ -1,9 +1,16 @@
-"""`LanguageModel.batch`: many prompts, with a value or a failure for each."""
+"""Many prompts, with a value or a failure for each: all at once for `batch`, one window after the other for `map`.
+
+Within a window rows are sorted by length and share batches, so a window is several batches; and an interrupted
+job loses one window, so it is no longer than about half a minute. The first one is small, so that the first
+answers come soon.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -19,7 +26,14 @@ if TYPE_CHECKING:
     from schemagen.decode.loop import Decoded
     from schemagen.grammar.grammar import Grammar
     from schemagen.request.pipeline import Prepared
-    from schemagen.request.settings import Settings
+    from schemagen.request.settings import ModelAccess, Settings
+
+#: Batches in a window: enough rows to sort by length.
+_BATCHES = 8
+#: Rows of the first window, and of the largest, if no batch size is given.
+_FIRST, _MOST = 64, 4096
+#: Seconds; a window that took longer is not followed by a larger one.
+_LONG_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,22 @@ class Batch:
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
 
+    @classmethod
+    def of_call(
+        cls, lm: ModelAccess, options: Mapping[str, Any], names: frozenset[str]
+    ) -> tuple[Batch, dict[str, Any]]:
+        """Read the options of a call: a batch, and the options of its rows (``seed``, ``window``, ``progress``).
+
+        Raises:
+            OptionError: As `AnswerForm.of_call`, or the size is invalid.
+        """
+        own: dict[str, Any] = {
+            name: options[name] for name in ("seed", "window", "progress") if name in names and name in options
+        }
+        rest = {name: value for name, value in options.items() if name not in own and name != "batch_size"}
+        settings, form = AnswerForm.of_call(lm, rest, names)
+        return cls(settings, form, options.get("batch_size")), own
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -58,6 +88,31 @@ class _Row:
     index: int
     prompt: Any
     seed: int | None
+
+
+class WindowSize:
+    """How many rows the next window has.
+
+    Args:
+        batch_size: Rows that the model works on at a time; None for the default.
+        rows: Rows of every window; None for few at first, twice as many after each short window.
+
+    Attributes:
+        rows: Rows of the next window.
+
+    Raises:
+        OptionError: A number is not a whole number above 0.
+    """
+
+    def __init__(self, batch_size: int | None = None, rows: int | None = None) -> None:
+        self._fixed = rows is not None
+        self.rows = check_count("window", rows) if rows is not None else _BATCHES * (batch_size or _FIRST // _BATCHES)
+        self._most = max(_MOST, self.rows)
+
+    def took(self, seconds: float) -> None:
+        """Choose the size of the next window from the time of this one."""
+        if not self._fixed and seconds < _LONG_S:
+            self.rows = min(2 * self.rows, self._most)
 
 
 def generate_batch(
@@ -311,3 +366,49 @@ def raise_misuse(found: Iterable[Generation[Any] | Failure]) -> None:
     causes = [error.__cause__ if error is not None and error.code == "row-failed" else None for error in errors]
     if causes and all(isinstance(cause, (TypeError, ValueError)) for cause in causes):
         raise next(cause for cause in causes if cause is not None)
+
+
+def map_prompts(
+    batch: Batch,
+    prompts: Iterable[Any],
+    grammar: Grammar,
+    *,
+    seed: int | None = None,
+    window: int | None = None,
+    progress: bool | None = None,
+) -> Iterator[Generation[Any] | Failure]:
+    """Return an iterator over the generations and failures of prompts, in order; arguments are checked immediately.
+
+    Args:
+        batch: The settings of the batch.
+        prompts: Texts or chats; read one window at a time.
+        grammar: The grammar of all values.
+        seed: The seed of the first row, counted up; None for none.
+        window: Rows of a window; None for `WindowSize`.
+        progress: As for `LanguageModel.batch`.
+
+    Raises:
+        OptionError: An argument is invalid; in the first window, as for `raise_misuse`.
+    """
+    total = len(prompts) if isinstance(prompts, Sized) else None
+    given = iter(check_prompts(prompts))
+    size = WindowSize(batch.batch_size, window)
+    check_seed(seed)
+    return _mapped(batch, given, grammar, seed, size, ProgressBar(total, wanted=progress))
+
+
+def _mapped(
+    batch: Batch, prompts: Iterator[Any], grammar: Grammar, seed: int | None, size: WindowSize, bar: ProgressBar
+) -> Iterator[Generation[Any] | Failure]:
+    first = 0
+    with bar:
+        while window := list(islice(prompts, size.rows)):
+            began = time.monotonic()
+            seeds = None if seed is None else seed + first
+            found = generate_batch(batch, window, grammar, seed=seeds, progress=False, first=first)
+            if first == 0:
+                raise_misuse(found)
+            size.took(time.monotonic() - began)
+            bar.advance(len(found), failed=sum(isinstance(outcome, Failure) for outcome in found))
+            first += len(found)
+            yield from found

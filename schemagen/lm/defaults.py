@@ -5,15 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_count, check_flag, check_seed
 from schemagen.errors import OptionError
-from schemagen.grammar.reading import check_layout
 from schemagen.options import BatchOptions, GenerateOptions, StreamOptions, names_of
-from schemagen.options.foreign import FOREIGN
-from schemagen.options.values import checked_values
-from schemagen.prompts.messages import check_flags
-from schemagen.prompts.reasoning import as_reasoning
-from schemagen.writers.formats import check_format
+from schemagen.options.table import FOREIGN, checked_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,17 +37,6 @@ def check_defaults(options: Mapping[str, Any], lm: Any) -> None:
 
         check_names(options, model, _OWN)
     checked_values(options)
-    check_count("retries", options.get("retries", 0), least=0)
-    check_flag("partials", options.get("partials", False))
-    if options.get("batch_size") is not None:
-        check_count("batch_size", options["batch_size"])
-    seed = options.get("seed")
-    for each in seed if isinstance(seed, (list, tuple)) else [seed]:
-        check_seed(each)
-    as_reasoning(options.get("reasoning"))
-    check_flags(**{name: options[name] for name in ("show_schema", "chat_template", "heal") if name in options})
-    check_layout(options.get("property_order", "schema"), options.get("whitespace", "flexible"))
-    check_format(options.get("as_", "json"))
 
 
 def _check_names(options: Mapping[str, Any]) -> None:

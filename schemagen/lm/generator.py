@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
     from schemagen.generation import Failure, Generation
-    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
     from schemagen.options import BatchOptions, GenerateOptions, MapOptions, StreamOptions
     from schemagen.writers.formats import TextFormat

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from schemagen.arguments import check_folder, kind_of
 from schemagen.errors import OptionTypeError
 from schemagen.grammar.compiler import compile as compile_grammar
-from schemagen.lm.batch_answers import BatchAnswers
-from schemagen.lm.mapped_answers import MappedAnswers
-from schemagen.lm.single_answers import SingleAnswers
-from schemagen.lm.streamed_answers import StreamedAnswers
+from schemagen.lm.asking import Asking
 from schemagen.lm.tool_caller import ToolCaller
 from schemagen.options.speculation import Speculation
 from schemagen.prompts.messages import as_messages, render
@@ -29,11 +26,10 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.grammar.compiler import LayoutOptions
     from schemagen.grammar.grammar import Grammar
-    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.scoring import Score
-    from schemagen.options import DecodingOptions
-    from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.renderings import ShowSchema
+    from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.options import DecodingOptions, ShowSchema
+    from schemagen.options.reasoning import Reasoning
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers.formats import TextFormat
 
@@ -41,7 +37,7 @@ T = TypeVar("T")
 
 
 @without_property_locks
-class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers, ToolCaller):
+class LanguageModel(Asking, ToolCaller):
     """A causal language model whose answers are values of Python types.
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value

@@ -14,8 +14,8 @@ from schemagen.request.settings import token_ids_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.lm.front_doors import Prompt
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.spec_types import Prompt
 
 
 @dataclass(frozen=True, slots=True)

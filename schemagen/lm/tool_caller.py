@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from schemagen.lm.threads import in_thread
+from schemagen.lm.asking import in_thread
 from schemagen.options import CallOptions, ChatOptions, StreamCallOptions, names_of
 from schemagen.options.required import requires
 from schemagen.prompts.messages import as_messages
@@ -12,44 +12,25 @@ from schemagen.request.pipeline import complete_request
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 
     from typing_extensions import Unpack
 
-    from schemagen.calling import Profile, Tool, ToolCall
+    from schemagen.calling import ToolCall
     from schemagen.calling.chat import Chat, Conversation
+    from schemagen.calling.request import CallRequest
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
-    from schemagen.lm.front_doors import Prompt
+    from schemagen.lm.spec_types import Prompt
+    from schemagen.options import Forced, ToolChoice, ToolLike
 
-    #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
-    ToolLike: TypeAlias = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
-    #: The last form names tools, by themselves or by name: one of them must be called.
-    ToolChoice: TypeAlias = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
+    Tools: TypeAlias = Iterable[ToolLike]
+    Auto: TypeAlias = Literal["auto"]
+    No: TypeAlias = Literal[False]
+    Yes: TypeAlias = Literal[True]
 
-
-class ChatArguments(ChatOptions, total=False):
-    """The keyword arguments of `stream_chat` and `astream_chat`, as in `chat`.
-
-    Attributes:
-        tool_choice: The tools that may be called in the first step.
-        parallel: Whether one answer may have several calls.
-        max_steps: Maximum number of answers of the model, the last one included.
-        timeout_s: Seconds that a tool may take.
-        approve: Called before a tool runs, to allow it.
-        profile: The wire format, unless the chat template determines it.
-    """
-
-    tool_choice: ToolChoice
-    parallel: bool
-    max_steps: int
-    timeout_s: float | None
-    approve: Callable[[ToolCall], bool] | None
-    profile: str | Profile | None
-
-
-#: The keyword parameters of the methods below, which users may misspell.
-_BY_NAME = names_of(ChatArguments) | {"retries"}
+#: The parameters of the methods below, which users may misspell.
+_BY_NAME = names_of(ChatOptions) | {"retries"}
 
 
 class ToolCaller(ModelAccess):
@@ -59,51 +40,33 @@ class ToolCaller(ModelAccess):
     def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
-        tool_choice: Literal["auto"] = "auto",
-        parallel: Literal[False] = False,
+        tool_choice: Auto = "auto",
+        parallel: No = False,
         **options: Unpack[CallOptions],
     ) -> ToolCall | str: ...
     @overload
     def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["auto"] = "auto",
-        parallel: Literal[True],
-        **options: Unpack[CallOptions],
+        self, prompt: Prompt, tools: Tools, *, tool_choice: Auto = "auto", parallel: Yes, **options: Unpack[CallOptions]
     ) -> list[ToolCall] | str: ...
     @overload
     def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
-        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Unpack[CallOptions]
+        self, prompt: Prompt, tools: Tools, *, tool_choice: Literal["none"], **options: Unpack[CallOptions]
     ) -> str: ...
     @overload
     def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
-        parallel: Literal[False] = False,
-        **options: Unpack[CallOptions],
+        self, prompt: Prompt, tools: Tools, *, tool_choice: Forced, parallel: No = False, **options: Unpack[CallOptions]
     ) -> ToolCall: ...
     @overload
     def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
-        parallel: Literal[True],
-        **options: Unpack[CallOptions],
+        self, prompt: Prompt, tools: Tools, *, tool_choice: Forced, parallel: Yes, **options: Unpack[CallOptions]
     ) -> list[ToolCall]: ...
     @overload
     def call(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
@@ -113,13 +76,11 @@ class ToolCaller(ModelAccess):
     def call(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
-        retries: int = 0,
-        profile: str | Profile | None = None,
-        **options: Unpack[ChatOptions],
+        **options: Unpack[CallOptions],
     ) -> ToolCall | list[ToolCall] | str:
         """Return the call of a tool that the model makes of the prompt, its arguments validated; nothing runs yet.
 
@@ -132,10 +93,8 @@ class ToolCaller(ModelAccess):
             tool_choice: "auto": a call or an answer in words; "required": a call; "none": words; a tool, or a list of
                 tools or of their names: a call of one of these.
             parallel: Whether the answer may have several calls; they come as a list.
-            retries: How often to ask again, with the reasons, when a validator refuses the arguments.
-            profile: The wire format, unless the chat template determines it: a name or a `Profile`.
-            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`. Only `stream_call` reports
-                the thoughts.
+            options: Those of `schemagen.options.CallOptions`, as for `run`. ``profile`` is the wire format, a name or a
+                `Profile`, unless the chat template determines it. Only `stream_call` reports the thoughts.
 
         Returns:
             A call, or with ``parallel`` the calls; the text if the model made none.
@@ -145,12 +104,7 @@ class ToolCaller(ModelAccess):
             SchemaError: A parameter cannot be constrained.
             GenerationError: As `run`.
         """
-        from schemagen.calling.chat import resolve
-        from schemagen.calling.request import CallForm, CallRequest
-
-        settings = Settings.of(self, {"retries": retries, **options}, names_of(CallOptions), beside=_BY_NAME)
-        form = CallForm.of(self, tools, parallel=parallel, profile=profile)
-        request = CallRequest.of(settings, form, as_messages(prompt), resolve(form.tools, tool_choice))
+        request = self._call_request(prompt, tools, tool_choice, options, names_of(CallOptions), parallel=parallel)
         found: ToolCall | list[ToolCall] | str = complete_request(request).value
         return found
 
@@ -158,7 +112,7 @@ class ToolCaller(ModelAccess):
     async def acall(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
@@ -174,56 +128,45 @@ class ToolCaller(ModelAccess):
     def stream_call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
-        tool_choice: Literal["auto"] = "auto",
-        parallel: Literal[False] = False,
+        tool_choice: Auto = "auto",
+        parallel: No = False,
         **options: Unpack[StreamCallOptions],
     ) -> CallStream[ToolCall | str]: ...
     @overload
     def stream_call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
-        tool_choice: Literal["auto"] = "auto",
-        parallel: Literal[True],
+        tool_choice: Auto = "auto",
+        parallel: Yes,
         **options: Unpack[StreamCallOptions],
     ) -> CallStream[list[ToolCall] | str]: ...
     @overload
     def stream_call(  # type: ignore[overload-overlap]  # a str is a sequence, too
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["none"],
-        **options: Unpack[StreamCallOptions],
+        self, prompt: Prompt, tools: Tools, *, tool_choice: Literal["none"], **options: Unpack[StreamCallOptions]
     ) -> CallStream[str]: ...
     @overload
     def stream_call(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
-        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
-        parallel: Literal[False] = False,
+        tool_choice: Forced,
+        parallel: No = False,
         **options: Unpack[StreamCallOptions],
     ) -> CallStream[ToolCall]: ...
     @overload
     def stream_call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
-        parallel: Literal[True],
-        **options: Unpack[StreamCallOptions],
+        self, prompt: Prompt, tools: Tools, *, tool_choice: Forced, parallel: Yes, **options: Unpack[StreamCallOptions]
     ) -> CallStream[list[ToolCall]]: ...
     @overload
     def stream_call(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
@@ -233,12 +176,11 @@ class ToolCaller(ModelAccess):
     def stream_call(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
-        profile: str | Profile | None = None,
-        **options: Unpack[ChatOptions],
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[Any]:
         """Return the events of an answer while it is written: words, and calls with their arguments; nothing runs.
 
@@ -252,8 +194,7 @@ class ToolCaller(ModelAccess):
             tools: As for `call`.
             tool_choice: As for `call`.
             parallel: As for `call`.
-            profile: As for `call`.
-            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`; beams cannot be streamed.
+            options: Those of `schemagen.options.StreamCallOptions`, as for `call`; beams cannot be streamed.
 
         Returns:
             An iterator. The model works in a thread from the first event on and stops when the stream is closed or
@@ -273,19 +214,18 @@ class ToolCaller(ModelAccess):
                     case CallCompleted(index, call):
                         print(call())
         """
-        from schemagen.calling.chat import resolve
-        from schemagen.calling.request import CallForm, CallRequest
         from schemagen.calling.stream import CallStream
 
-        settings = Settings.of(self, options, names_of(StreamCallOptions), beside=_BY_NAME, streamed=True)
-        form = CallForm.of(self, tools, parallel=parallel, profile=profile)
-        return CallStream(CallRequest.of(settings, form, as_messages(prompt), resolve(form.tools, tool_choice)))
+        names = names_of(StreamCallOptions)
+        return CallStream(
+            self._call_request(prompt, tools, tool_choice, options, names, parallel=parallel, streamed=True)
+        )
 
     @requires("prompt", "tools", call="lm.astream_call(prompt, [function])")
     def astream_call(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike],
+        tools: Tools,
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
@@ -303,19 +243,7 @@ class ToolCaller(ModelAccess):
         return events_of(start)
 
     @requires("prompt", call="lm.chat(prompt, [function])")
-    def chat(  # noqa: PLR0913 - a front door: all but the first are keywords
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        max_steps: int = 8,
-        timeout_s: float | None = None,
-        approve: Callable[[ToolCall], bool] | None = None,
-        profile: str | Profile | None = None,
-        **options: Unpack[ChatOptions],
-    ) -> Chat:
+    def chat(self, prompt: Prompt, tools: Tools = (), **options: Unpack[ChatOptions]) -> Chat:
         """Call tools until there is an answer: ask, run, send the result to the model, ask again.
 
         The model gets the errors of tools and of invalid arguments as messages; no error of a tool ends the chat.
@@ -324,13 +252,8 @@ class ToolCaller(ModelAccess):
         Args:
             prompt: A text, or a chat.
             tools: As for `call`. They run in this thread, one after another (in `achat` at the same time).
-            tool_choice: For the first step, as for `call`; then the model decides.
-            parallel: Whether one answer may have several calls.
-            max_steps: Maximum number of answers of the model, the last one included.
-            timeout_s: Seconds that a tool may take.
-            approve: Called before a tool runs; if it returns False, the model gets a refusal.
-            profile: As for `call`.
-            options: As for `call`.
+            options: Those of `schemagen.options.ChatOptions`, as for `call`. ``tool_choice`` is for the first step; then
+                the model decides.
 
         Raises:
             ToolError: As `call`.
@@ -340,33 +263,10 @@ class ToolCaller(ModelAccess):
         """
         from schemagen.calling import chat
 
-        conversation = self._conversation(
-            prompt,
-            tools,
-            tool_choice=tool_choice,
-            parallel=parallel,
-            max_steps=max_steps,
-            timeout_s=timeout_s,
-            approve=approve,
-            profile=profile,
-            **options,
-        )
-        return chat.run(conversation)
+        return chat.run(self._conversation(prompt, tools, options))
 
     @requires("prompt", call="await lm.achat(prompt, [function])")
-    async def achat(  # noqa: PLR0913 - as `chat`
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        max_steps: int = 8,
-        timeout_s: float | None = None,
-        approve: Callable[[ToolCall], bool] | None = None,
-        profile: str | Profile | None = None,
-        **options: Unpack[ChatOptions],
-    ) -> Chat:
+    async def achat(self, prompt: Prompt, tools: Tools = (), **options: Unpack[ChatOptions]) -> Chat:
         """Like `chat`, without blocking the event loop.
 
         Coroutine functions run in the event loop, other tools and the model in threads, the calls of one answer at the
@@ -374,22 +274,11 @@ class ToolCaller(ModelAccess):
         """
         from schemagen.calling import chat
 
-        conversation = self._conversation(
-            prompt,
-            tools,
-            tool_choice=tool_choice,
-            parallel=parallel,
-            max_steps=max_steps,
-            timeout_s=timeout_s,
-            approve=approve,
-            profile=profile,
-            **options,
-        )
-        return await chat.arun(conversation)
+        return await chat.arun(self._conversation(prompt, tools, options))
 
     @requires("prompt", call="lm.stream_chat(prompt, [function])")
     def stream_chat(
-        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
+        self, prompt: Prompt, tools: Tools = (), **options: Unpack[ChatOptions]
     ) -> Generator[ChatEvent[Chat], None, None]:
         """Yield the events of a `chat`: those of every answer, as in `stream_call`, and the results of calls.
 
@@ -399,37 +288,50 @@ class ToolCaller(ModelAccess):
         """
         from schemagen.calling.stream import chat_events
 
-        return chat_events(self._conversation(prompt, tools, streamed=True, **options))
+        return chat_events(self._conversation(prompt, tools, options, streamed=True))
 
     @requires("prompt", call="lm.astream_chat(prompt, [function])")
     def astream_chat(
-        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
+        self, prompt: Prompt, tools: Tools = (), **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[ChatEvent[Chat], None]:
         """Like `stream_chat`, without blocking the event loop; calls run as in `achat`."""
         from schemagen.calling.stream import achat_events
 
-        return achat_events(self._conversation(prompt, tools, streamed=True, **options))
+        return achat_events(self._conversation(prompt, tools, options, streamed=True))
 
-    def _conversation(  # noqa: PLR0913 - as `chat`
+    def _call_request(
         self,
         prompt: Prompt,
-        tools: Iterable[ToolLike] = (),
+        tools: Tools,
+        tool_choice: ToolChoice,
+        options: Mapping[str, Any],
+        names: frozenset[str],
         *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        max_steps: int = 8,
-        timeout_s: float | None = None,
-        approve: Callable[[ToolCall], bool] | None = None,
-        profile: str | Profile | None = None,
+        parallel: bool,
         streamed: bool = False,
-        **options: Unpack[ChatOptions],
+    ) -> CallRequest:
+        from schemagen.calling.chat import resolve
+        from schemagen.calling.request import CallForm, CallRequest
+
+        rest = {name: value for name, value in options.items() if name != "profile"}
+        settings = Settings.of(self, rest, names, beside=_BY_NAME, streamed=streamed)
+        form = CallForm.of(self, tools, parallel=parallel, profile=options.get("profile"))
+        return CallRequest.of(settings, form, as_messages(prompt), resolve(form.tools, tool_choice))
+
+    def _conversation(
+        self, prompt: Prompt, tools: Tools, options: Mapping[str, Any], *, streamed: bool = False
     ) -> Conversation:
-        """Read the arguments of `chat`."""
         from schemagen.calling.chat import Conversation
         from schemagen.calling.request import CallForm
 
-        settings = Settings.of(self, options, names_of(ChatOptions), beside=_BY_NAME, streamed=streamed)
+        given = {**_CHAT_DEFAULTS, **options}
+        choice, parallel, profile = given.pop("tool_choice"), given.pop("parallel"), given.pop("profile")
+        limits = {name: given.pop(name) for name in ("max_steps", "timeout_s", "approve")}
+        settings = Settings.of(self, given, names_of(ChatOptions), beside=_BY_NAME, streamed=streamed)
         form = CallForm.of(self, tools, parallel=parallel, profile=profile, strict=False)
-        return Conversation(
-            settings, form, prompt, choice=tool_choice, max_steps=max_steps, timeout_s=timeout_s, approve=approve
-        )
+        return Conversation(settings, form, prompt, choice=choice, **limits)
+
+
+_CHAT_DEFAULTS: ChatOptions = {
+    "tool_choice": "auto", "parallel": False, "profile": None, "max_steps": 8, "timeout_s": None, "approve": None,
+}  # fmt: skip

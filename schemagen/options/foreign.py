@@ -1,28 +1,17 @@
-"""The names of options in other libraries, and their counterparts here."""
+"""Names of other libraries that stand for no option here, and those of the options of `schemagen.load`."""
 
 from __future__ import annotations
 
-_BUDGET = "the budget is called max_new_tokens"
-_END = (
-    "leave it out: the constraint says where the text ends (stop_strings= of transformers ends it early, which is an error "
-    "unless the type lets it end there)"
-)
+BUDGET = "the budget is called max_new_tokens"
 _SEVERAL = "for several answers: lm.batch([prompt] * n, spec, temperature=1.0, seed=0)"
 _APART = "give each option by its name, or generation_config="
 _SPEC = "the type or schema is the second argument: lm(prompt, Person)"
-_PENALTY = "transformers has repetition_penalty="
 _TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
-_THOUGHTS = "it is called reasoning"
-_STREAM = "for events use lm.stream(prompt, spec)"
 _MODEL = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
 _PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
 
-#: Names of other libraries -> the advice about them.
-FOREIGN = {
-    **dict.fromkeys(
-        ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), _BUDGET
-    ),
-    **dict.fromkeys(("stop", "stop_sequences", "stop_words", "stop_at", "stop_token_ids"), _END),
+#: Names of other libraries -> the advice about them; those of options are in `schemagen.options.table`.
+NO_OPTIONS = {
     **dict.fromkeys(("n", "best_of", "num_samples", "candidate_count"), _SEVERAL),
     **dict.fromkeys(
         ("sampling_params", "sampling_parameters", "generation_kwargs", "generate_kwargs", "gen_kwargs", "extra_body"), _APART
@@ -35,28 +24,15 @@ FOREIGN = {
         ),
         _SPEC,
     ),
-    **dict.fromkeys(("frequency_penalty", "presence_penalty", "repeat_penalty"), _PENALTY),
-    **dict.fromkeys(("tools", "functions", "tool_choice", "function_call"), _TOOLS),
-    **dict.fromkeys(("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"), _THOUGHTS),
+    **dict.fromkeys(("tools", "functions", "function_call"), _TOOLS),
     **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
     **dict.fromkeys(("model", "llm", "client", "language_model"), _MODEL),
-    "stream": _STREAM,
-    "top_n": "it is called top_k",
-    "beam_width": "it is called num_beams",
-    "beam_size": "it is called num_beams",
-    "random_state": "it is called seed",
-    "random_seed": "it is called seed",
-    "output_format": "it is called as_",
-    "max_retries": "it is called retries",
-    "num_retries": "it is called retries",
-    "timeout": "transformers has max_time=, in seconds; half a text is an error then",
-    "logit_bias": "transformers has sequence_bias=",
-    "parallel_tool_calls": "it is called parallel",
+    "stream": "for events use lm.stream(prompt, spec)",
     "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
 }  # fmt: skip
 
 #: Names of other libraries -> the corresponding argument.
-STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in FOREIGN.items()}
+STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in NO_OPTIONS.items()}
 
 _QUANTIZED = "transformers has quantization_config=, as BitsAndBytesConfig(load_in_4bit=True)"
 
@@ -69,7 +45,7 @@ FOREIGN_IN_LOAD = {
     **dict.fromkeys(("use_auth_token", "api_key", "hf_token"), "write token={value}"),
     **dict.fromkeys(("model_kwargs", "kwargs"), "give each option by its name"),
     "gpu_memory_utilization": "transformers has max_memory=",
-    "max_tokens": f"{_BUDGET}, and is an option of lm(...)",
+    "max_tokens": f"{BUDGET}, and is an option of lm(...)",
     "max_new_tokens": "it is an option of lm(...)",
     "temperature": "it is an option of lm(...)",
 }

@@ -1,20 +1,15 @@
-"""The valid values of options of ``generate``, and their form for transformers.
-
-transformers checks some values where they are used, some not at all, and does not accept an ``int`` as a ``float``. So
-each value is checked here, before the model works: numbers of any type become those of Python, sequences become lists,
-and an invalid value is an error that names the option. Names are checked elsewhere (`schemagen.decode.option_names`);
-None means that the option is not given.
-"""
+"""The kinds of values that options have: each reads a value, or refuses it by the name of the option."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from schemagen.arguments import as_text, check_count, check_flag, check_number, kind_of
 from schemagen.errors import OptionError
+from schemagen.options import Rendering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,63 +19,47 @@ if TYPE_CHECKING:
 
 #: The constraint counts tokens in 64 bits.
 _MOST_TOKENS = 2**62
-
-
-def checked_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with their values in the form for transformers.
-
-    Args:
-        given: Options by name. Unknown options, and None, are left unchanged.
-
-    Raises:
-        OptionError: A value is invalid, even one of a ``generation_config``.
-    """
-    found = {name: _checked(name, value) for name, value in given.items()}
-    config = found.get("generation_config")
-    for name in _READERS if config is not None else ():
-        value = getattr(config, name, None)
-        if value is not None:
-            _READERS[name](f"generation_config.{name}", value)
-    return found
-
-
-def _checked(name: str, value: Any) -> Any:
-    reader = _READERS.get(name)
-    return value if value is None or reader is None else reader(name, value)
+#: Temperatures beyond them overflow float32.
+_COLDEST, _HOTTEST = 1e-6, 1e6
 
 
 def _wrong(name: str, value: Any, why: str, fix: str) -> OptionError:
     return OptionError(f"{name}={as_text(value)}", why=why, fix=fix)
 
 
-def _count(least: int) -> Reader:
-    return lambda name, value: check_count(name, value, least=least, most=_MOST_TOKENS)
+def as_count(least: int, most: int | None = _MOST_TOKENS) -> Reader:
+    """Return a reader of whole numbers between two bounds."""
+    return lambda name, value: check_count(name, value, least=least, most=most)
 
 
-def _number(**bounds: Any) -> Reader:
+def a_number(**bounds: Any) -> Reader:
+    """Return a reader of numbers within bounds, as for `schemagen.arguments.check_number`."""
     return lambda name, value: check_number(name, value, **bounds)
 
 
-def _temperature(name: str, value: Any) -> float:
+def as_temperature(name: str, value: Any) -> float:
+    """Read a temperature."""
     fix = "give a number above 0, or 0 for greedy"
     found = check_number(name, value, least=0, why="it divides the logits", fix=fix)
     why = f"only 0 and numbers from {_COLDEST} to {_HOTTEST:.0f} make sense: others overflow"
     return found and check_number(name, value, least=_COLDEST, most=_HOTTEST, why=why, fix=fix)
 
 
-def _early_stopping(name: str, value: Any) -> bool | str:
+def as_early_stopping(name: str, value: Any) -> bool | str:
+    """Read a flag, or "never"."""
     if isinstance(value, str) and value == "never":
         return value
     return check_flag(name, value, fix="give True, False or 'never'")
 
 
-def _text(name: str, value: Any) -> str:
+def as_name(name: str, value: Any) -> str:
+    """Read a name that transformers checks."""
     if not isinstance(value, str):
         raise _wrong(name, value, f"it is {kind_of(value)}", "give one of the names that transformers has")
     return value
 
 
-def _texts(name: str, value: Any) -> list[str]:
+def as_texts(name: str, value: Any) -> list[str]:
     """Read texts at which to stop; a single text is allowed, too."""
     texts = [value] if isinstance(value, str) else _items(value)
     if not texts or not all(isinstance(text, str) and text for text in texts):
@@ -89,7 +68,7 @@ def _texts(name: str, value: Any) -> list[str]:
     return list(texts)
 
 
-def _token_ids(name: str, value: Any) -> list[int]:
+def as_token_ids(name: str, value: Any) -> list[int]:
     """Read token ids from a list, a tuple, or an array."""
     items = _items(value)
     numbers = None if items is None else [_token_id(item) for item in items]
@@ -117,25 +96,26 @@ def _items(value: Any) -> list[Any] | None:
         return None
 
 
-def _sequences(name: str, value: Any) -> list[list[int]]:
+def as_sequences(name: str, value: Any) -> list[list[int]]:
+    """Read sequences of token ids."""
     items = _items(value)
     if not items:
         why = "there is none in it" if items is not None else f"it is {kind_of(value)}"
         raise _wrong(name, value, why, "give a list of lists of token ids, as [[5], [17, 3]]; or leave it out")
-    found = [_token_ids(name, item) for item in items]
+    found = [as_token_ids(name, item) for item in items]
     if not all(found):
         raise _wrong(name, value, "a sequence of no tokens is everywhere", "leave empty lists out")
     return found
 
 
-def _biases(name: str, value: Any) -> dict[tuple[int, ...], float]:
+def as_biases(name: str, value: Any) -> dict[tuple[int, ...], float]:
     """Read biases of token ids from a dict, or from a list of pairs, as files have them."""
     pairs = list(value.items()) if isinstance(value, Mapping) else _items(value)
     fix = "give a dict from tuples of token ids to numbers, as {(5,): -2.0}; or leave it out"
     if not pairs or not all(len(_items(pair) or ()) == 2 for pair in pairs):
         raise _wrong(name, value, "it has no pairs of token ids and a number", fix)
     found = {
-        tuple(_token_ids(name, ids)): check_number(name, bias, finite=False, below=math.inf, fix=fix)
+        tuple(as_token_ids(name, ids)): check_number(name, bias, finite=False, below=math.inf, fix=fix)
         for ids, bias in pairs
     }
     if () in found:
@@ -143,7 +123,7 @@ def _biases(name: str, value: Any) -> dict[tuple[int, ...], float]:
     return found
 
 
-def _callables(instead: str) -> Reader:
+def as_callables(instead: str) -> Reader:
     """Return a reader of lists of functions or objects that can be called."""
 
     def read(name: str, value: Any) -> Any:
@@ -159,7 +139,7 @@ def _callables(instead: str) -> Reader:
     return read
 
 
-def _object(methods: tuple[str, ...], fix: str) -> Reader:
+def an_object(methods: tuple[str, ...], fix: str) -> Reader:
     """Return a reader of objects that have some attributes."""
 
     def read(name: str, value: Any) -> Any:
@@ -172,42 +152,17 @@ def _object(methods: tuple[str, ...], fix: str) -> Reader:
     return read
 
 
-_CONFIG = "give each option by its name, lm(prompt, spec, **options), or give transformers.GenerationConfig(**options)"
-_TOKENIZER = _object(
-    ("get_vocab", "decode"), "give a tokenizer of transformers, as AutoTokenizer.from_pretrained returns"
-)
-_SHARE = {"least": 0, "most": 1}
-#: Beyond them float32 overflows.
-_COLDEST, _HOTTEST, _LONGEST = 1e-6, 1e6, 50
+def check_show_schema(value: Any) -> None:
+    """Refuse a wrong ``show_schema``.
 
-#: Option -> how its value is read.
-_READERS: dict[str, Reader] = {
-    **dict.fromkeys(("max_new_tokens", "max_length", "num_beams", "prompt_lookup_num_tokens"), _count(1)),
-    **dict.fromkeys(("min_new_tokens", "min_length", "no_repeat_ngram_size", "top_k"), _count(0)),
-    **dict.fromkeys(("do_sample", "use_cache"), check_flag),
-    **dict.fromkeys(("top_p", "min_p"), _number(**_SHARE)),
-    **dict.fromkeys(("typical_p", "top_h"), _number(above=0, most=1)),
-    **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), _number(least=0, below=1)),
-    "max_time": _number(above=0, finite=False),
-    "temperature": _temperature,
-    "length_penalty": _number(least=-_LONGEST, most=_LONGEST),
-    "early_stopping": _early_stopping,
-    "repetition_penalty": _number(above=0),
-    "penalty_alpha": _number(**_SHARE),
-    "guidance_scale": _number(),
-    "bad_words_ids": _sequences,
-    "sequence_bias": _biases,
-    "suppress_tokens": _token_ids,
-    "stop_strings": _texts,
-    "cache_implementation": _text,
-    "assistant_model": _object(
-        ("generate", "config"),
-        "give a model of transformers, as AutoModelForCausalLM.from_pretrained returns, or lm.model",
-    ),
-    "tokenizer": _TOKENIZER,
-    "assistant_tokenizer": _TOKENIZER,
-    "generation_config": _object(("from_model_config", "max_length"), _CONFIG),
-    "logits_processor": _callables("processor"),
-    "stopping_criteria": _callables("criterion"),
-    "streamer": _object(("put", "end"), "give an object with put(tokens) and end(), as transformers.TextStreamer"),
-}
+    Raises:
+        OptionError: The value is neither True nor False, nor the name of a rendering.
+    """
+    if isinstance(value, bool) or (isinstance(value, str) and value in get_args(Rendering)):
+        return
+    names = ", ".join(map(repr, get_args(Rendering)))
+    raise OptionError(
+        f"show_schema={value!r:.80}",
+        why=f"it is neither True nor False, nor one of {names}",
+        fix="give True or False, or one of these names; words of your own about the answer go into the prompt",
+    )

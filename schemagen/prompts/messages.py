@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_flag, kind_of
+from schemagen.arguments import kind_of
 from schemagen.errors import GenerationError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice
 from schemagen.grammar.written import Written
-from schemagen.prompts.renderings import check_show_schema, told
+from schemagen.prompts.renderings import told
 
 #: The sentences between the caller's prompt and the description of an answer that is not JSON.
 CHOICE_INSTRUCTION = "Answer with one of these only:"
@@ -25,30 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.grammar.specs import Regex
+    from schemagen.options import ShowSchema
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
-    from schemagen.prompts.renderings import ShowSchema
 
     Message = Mapping[str, Any]
-
-
-#: Option -> the fix for a value other than True and False.
-_FLAGS = {
-    "chat_template": "give True or False; for a template of your own set lm.tokenizer.chat_template",
-    "heal": "give True or False; the number of tokens to generate again is chosen for you",
-}
-
-
-def check_flags(**flags: Any) -> None:
-    """Refuse a wrong value of ``show_schema``, ``chat_template`` or ``heal``.
-
-    Raises:
-        OptionError: A value is neither a flag nor the name of a rendering; Python would silently treat it as a boolean.
-    """
-    for name, value in flags.items():
-        if name == "show_schema":
-            check_show_schema(value)
-        else:
-            check_flag(name, value, fix=_FLAGS[name])
 
 
 def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:

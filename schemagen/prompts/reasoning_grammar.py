@@ -23,8 +23,8 @@ from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import OptionError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
+from schemagen.options.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.messages import template_text
-from schemagen.prompts.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.thought_matcher import ThoughtBounds, ThoughtMatcher
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
@@ -16,30 +16,11 @@ from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: The renderings by name.
-Rendering: TypeAlias = Literal["shape", "json_schema", "example", "typescript"]
-#: The type of ``show_schema``; True selects the default rendering, False none.
-ShowSchema: TypeAlias = "bool | Rendering"
+    from schemagen.options import Rendering, ShowSchema
 
 DEFAULT: Rendering = "shape"
 #: Deepest level that is rendered, because a recursive schema has no end.
 _MAX_DEPTH = 4
-
-
-def check_show_schema(value: Any) -> None:
-    """Refuse a wrong ``show_schema``.
-
-    Raises:
-        OptionError: The value is neither True nor False, nor the name of a rendering.
-    """
-    if isinstance(value, bool) or (isinstance(value, str) and value in get_args(Rendering)):
-        return
-    names = ", ".join(map(repr, get_args(Rendering)))
-    raise OptionError(
-        f"show_schema={value!r:.80}",
-        why=f"it is neither True nor False, nor one of {names}",
-        fix="give True or False, or one of these names; words of your own about the answer go into the prompt",
-    )
 
 
 def check_for_format(show: ShowSchema, as_: str) -> None:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
+from schemagen.options.table import checked_values
 from schemagen.prompts.healing import heal
-from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
+from schemagen.prompts.messages import as_messages, render, with_correction, with_shape, with_texts
 from schemagen.prompts.renderings import check_for_format
 from schemagen.request.pipeline import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
-from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.engine.protocol import Constraint
+    from schemagen.options import ShowSchema
     from schemagen.prompts.messages import Message
-    from schemagen.prompts.renderings import ShowSchema
     from schemagen.request.pipeline import Output
     from schemagen.request.settings import ModelAccess
     from schemagen.writers.formats import TextFormat
@@ -40,7 +40,7 @@ class AnswerForm:
         heal: Whether the answer may share a token with the end of the prompt.
 
     Raises:
-        OptionError: ``show_schema`` or ``chat_template`` is invalid, or the format is unknown.
+        OptionError: A value is invalid.
     """
 
     whitespace: WhitespacePolicy = "flexible"
@@ -51,9 +51,8 @@ class AnswerForm:
     heal: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse invalid flags and unknown formats."""
-        check_format(self.as_)
-        check_flags(show_schema=self.show_schema, chat_template=self.chat_template, heal=self.heal)
+        """Refuse invalid values."""
+        checked_values({each.name: getattr(self, each.name) for each in fields(self)})
 
     @classmethod
     def of_call(

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_count
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -99,8 +97,7 @@ class Settings:
             check_streamed(options)
         check_names(options, lm.model, known, beside=beside)
         checked = check_options(options, lm.tokenizer)
-        retries = check_count("retries", checked.pop("retries", 0), least=0)
-        seed = checked.pop("seed", None)
+        retries, seed = checked.pop("retries", 0), checked.pop("seed", None)
         thinker = reasoning_format(lm, checked.pop("reasoning", False))
         return cls(lm, checked, thinker, retries, seed)
 

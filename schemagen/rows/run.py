@@ -9,9 +9,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.errors import OptionError
-from schemagen.lm.batch import Batch, generate_batch
+from schemagen.lm.batch import Batch, WindowSize, generate_batch
 from schemagen.lm.progress import ProgressBar
-from schemagen.lm.windows import WindowSize
 from schemagen.options import BatchOptions, names_of
 from schemagen.request.settings import Settings
 from schemagen.rows.output import Window

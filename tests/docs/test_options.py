@@ -2,14 +2,13 @@
 
 import ast
 import inspect
-import re
 from pathlib import Path
 
 import pytest
 
 from schemagen import options
 from schemagen.decode.option_names import check_names
-from schemagen.options.foreign import FOREIGN
+from schemagen.options.table import FOREIGN, OPTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text(encoding="utf-8")
 CLASSES = {
@@ -17,6 +16,7 @@ CLASSES = {
     for name, value in vars(options).items()
     if name.endswith("Options") and getattr(value, "__module__", "") == options.__name__
 }
+HEAD = ("| option | default | meaning | in other libraries |", "|---|---|---|---|")
 
 
 def own_names(cls: type) -> list[str]:
@@ -26,27 +26,38 @@ def own_names(cls: type) -> list[str]:
 
 
 def rows_of(cls: type) -> list[str]:
-    """The rows of the table of a class, from its docstring."""
-    text = inspect.getdoc(cls) or ""
-    told = dict(re.findall(r"^ {4}(\w+): (.+)$", text[text.index("Attributes:") :], flags=re.MULTILINE))
-    assert list(told) == own_names(cls)
-    return [f"| `{name}` | {words.removesuffix('.').replace('``', '`')} |" for name, words in told.items()]
+    """The rows of the options that a class adds: name, default, meaning, and names in other libraries."""
+    rows = [OPTIONS[name] for name in own_names(cls)]
+    return [
+        f"| `{row.name}` | {row.default} | {row.meaning.replace('``', '`')} | {', '.join(f'`{name}`' for name in row.elsewhere)} |"
+        for row in rows
+    ]
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_tables_are_those_of_the_classes(name: str) -> None:
-    """Every option stands in one table, with the words of the docstring."""
-    expected = "\n".join(["| option | meaning |", "|---|---|", *rows_of(CLASSES[name])])
+    """Every option of a class has its row, in the words of the table of options."""
+    expected = "\n".join([*HEAD, *rows_of(CLASSES[name])])
     assert expected in PAGE, f"put this table on the page:\n{expected}"
 
 
 def test_there_are_no_other_tables() -> None:
     """An option that is gone from the classes is gone from the page."""
     expected = [row for cls in CLASSES.values() for row in rows_of(cls)]
-    found = [
-        line for block in PAGE.split("| option | meaning |")[1:] for line in block.split("\n\n")[0].splitlines()[2:]
-    ]
+    found = [line for block in PAGE.split(HEAD[0])[1:] for line in block.split("\n\n")[0].splitlines()[2:]]
     assert found == expected
+
+
+def test_every_option_has_one_row() -> None:
+    """The table and the classes have the same options."""
+    names = [name for cls in CLASSES.values() for name in own_names(cls)]
+    assert set(names) == OPTIONS.keys()
+
+
+def test_every_value_that_is_refused_has_a_reader() -> None:
+    """Options without a reader are read by their methods, or may be anything."""
+    unread = {name for name, row in OPTIONS.items() if row.read is None}
+    assert unread == {"progress", "profile", "tool_choice", "parallel", "max_steps", "timeout_s", "approve"}
 
 
 def test_transformers_knows_the_options_of_decoding() -> None:

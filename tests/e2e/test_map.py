@@ -6,8 +6,8 @@ import pytest
 
 import schemagen
 from schemagen import Failure, OptionError, Regex
+from schemagen.lm.batch import WindowSize
 from schemagen.lm.progress import left_of, speed_of
-from schemagen.lm.windows import WindowSize
 
 SPEC = Regex("[a-c]{2,3}")
 

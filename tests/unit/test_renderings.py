@@ -11,8 +11,9 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 import schemagen
 from schemagen.errors import GenerationError, OptionError
+from schemagen.options.values import check_show_schema
 from schemagen.prompts.messages import as_messages
-from schemagen.prompts.renderings import check_show_schema, example_text, schema_text, told, typescript_text
+from schemagen.prompts.renderings import example_text, schema_text, told, typescript_text
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 
 

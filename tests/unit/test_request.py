@@ -15,7 +15,7 @@ from schemagen.calling.request import CallForm, CallRequest, ModelTurn
 from schemagen.decode.loop import Decoded
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.generation import Generation
-from schemagen.prompts.reasoning import Reasoning
+from schemagen.options.reasoning import Reasoning
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
 from schemagen.request.settings import ModelAccess, Settings, reasoning_format
 

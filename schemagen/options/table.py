@@ -1,0 +1,242 @@
+"""The table of options: a row holds everything about an option but its type and its methods.
+
+Those two are in `schemagen.options`, where type checkers read them. From the rows follow the checks of values
+(`checked_values`), the advice about names of other libraries (`FOREIGN`), and the tables of ``docs/options.md``.
+
+transformers checks some values where they are used, some not at all, and does not accept an ``int`` as a ``float``. So
+each value is checked here, before the model works: numbers of any type become those of Python, sequences become lists,
+and an invalid value is an error that names the option.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from schemagen.arguments import check_flag, check_seed
+from schemagen.grammar.reading import check_property_order, check_whitespace
+from schemagen.options import DecodingOptions, names_of
+from schemagen.options.foreign import BUDGET, NO_OPTIONS
+from schemagen.options.reasoning import as_reasoning
+from schemagen.options.values import (
+    a_number,
+    an_object,
+    as_biases,
+    as_callables,
+    as_count,
+    as_early_stopping,
+    as_name,
+    as_sequences,
+    as_temperature,
+    as_texts,
+    as_token_ids,
+    check_show_schema,
+)
+from schemagen.writers.formats import check_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from schemagen.options.values import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A row of the table.
+
+    Attributes:
+        name: The name of the option.
+        meaning: One sentence.
+        read: Returns a value in the form that is used, or raises an `OptionError`; None if the method itself reads it.
+        default: The default in words; empty if transformers or the model has one.
+        elsewhere: The names of the option in other libraries.
+        advice: The advice to users of these names; empty for "it is called ...".
+        takes_none: Whether None means that the option is not given.
+    """
+
+    name: str
+    meaning: str
+    read: Reader | None = None
+    default: str = ""
+    elsewhere: tuple[str, ...] = ()
+    advice: str = ""
+    takes_none: bool = True
+
+
+def _flag(fix: str = "give True or False") -> Reader:
+    return lambda name, value: check_flag(name, value, fix=fix)
+
+
+def _checked(check: Callable[[Any], Any]) -> Reader:
+    """Return a reader that leaves the value as it is."""
+
+    def read(_: str, value: Any) -> Any:
+        check(value)
+        return value
+
+    return read
+
+
+def _seed(_: str, value: Any) -> Any:
+    return [check_seed(each) for each in value] if isinstance(value, (list, tuple)) else check_seed(value)
+
+
+_CONFIG = "give each option by its name, lm(prompt, spec, **options), or give transformers.GenerationConfig(**options)"
+_END = (
+    "leave it out: the constraint says where the text ends (stop_strings= of transformers ends it early, which is an error "
+    "unless the type lets it end there)"
+)
+_TOKENIZER = an_object(
+    ("get_vocab", "decode"), "give a tokenizer of transformers, as AutoTokenizer.from_pretrained returns"
+)
+_MODEL = an_object(
+    ("generate", "config"),
+    "give a model of transformers, as AutoModelForCausalLM.from_pretrained returns, or lm.model",
+)
+_SHARE = a_number(least=0, most=1)
+_TYPICAL = a_number(above=0, most=1)
+_CUTOFF = a_number(least=0, below=1)
+#: Beyond it float32 overflows.
+_LONGEST = 50
+
+_ROWS = (
+    Option(
+        "max_new_tokens", "Maximum number of tokens of an answer", as_count(1), "512",
+        ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), BUDGET,
+    ),
+    Option("max_length", "Maximum number of tokens of prompt and answer together", as_count(1)),
+    Option("min_new_tokens", "Minimum number of tokens of an answer", as_count(0)),
+    Option(
+        "max_time", "Seconds after which the answer is cut off, which is an error", a_number(above=0, finite=False),
+        elsewhere=("timeout",), advice="transformers has max_time=, in seconds; half a text is an error then",
+    ),
+    Option("do_sample", "Whether tokens are drawn at random", _flag(), "False"),
+    Option("temperature", "Divides the logits before sampling; 0 is greedy", as_temperature),
+    Option("top_k", "Sample from this many of the likeliest tokens", as_count(0), elsewhere=("top_n",)),
+    Option("top_p", "Sample from the likeliest tokens that together have this probability", _SHARE),
+    Option("min_p", "Sample from tokens with at least this share of the highest probability", _SHARE),
+    Option("typical_p", "Sample from tokens of typical information that together have this probability", _TYPICAL),
+    Option("epsilon_cutoff", "Sample from tokens of at least this probability", _CUTOFF),
+    Option("eta_cutoff", "The same, with a bound that follows the entropy", _CUTOFF),
+    Option("num_beams", "Beams of beam search", as_count(1), elsewhere=("beam_width", "beam_size")),
+    Option(
+        "length_penalty", "Above 0, beams prefer long texts, below 0 short ones", a_number(least=-_LONGEST, most=_LONGEST)
+    ),
+    Option("early_stopping", "When beam search ends", as_early_stopping),
+    Option(
+        "repetition_penalty", "Above 1, tokens that are in the text already become unlikely", a_number(above=0),
+        elsewhere=("frequency_penalty", "presence_penalty", "repeat_penalty"), advice="transformers has repetition_penalty=",
+    ),
+    Option("no_repeat_ngram_size", "Runs of this many tokens occur at most once", as_count(0)),
+    Option("bad_words_ids", "Sequences of tokens that must not occur", as_sequences),
+    Option(
+        "sequence_bias", "Sequences of tokens, and the numbers to add to their logits", as_biases,
+        elsewhere=("logit_bias",), advice="transformers has sequence_bias=",
+    ),
+    Option("suppress_tokens", "Tokens that must not occur", as_token_ids),
+    Option("penalty_alpha", "Contrastive search", _SHARE),
+    Option("guidance_scale", "Classifier-free guidance", a_number()),
+    Option("assistant_model", "A smaller model that proposes tokens", _MODEL),
+    Option("prompt_lookup_num_tokens", "Tokens that are proposed from the prompt at a time", as_count(1)),
+    Option(
+        "stop_strings", "Texts that end the answer; an error, unless the type lets it end there", as_texts,
+        elsewhere=("stop", "stop_sequences", "stop_words", "stop_at", "stop_token_ids"), advice=_END,
+    ),
+    Option("tokenizer", "The tokenizer of the model, if not that of ``lm``, for the options that need one", _TOKENIZER),
+    Option("assistant_tokenizer", "The tokenizer of the assistant, if it has another", _TOKENIZER),
+    Option("use_cache", "Whether keys and values are kept", _flag(), "True"),
+    Option("cache_implementation", "How they are kept", as_name),
+    Option(
+        "generation_config", "An object with any of these options, and all others that transformers has",
+        an_object(("from_model_config", "max_length"), _CONFIG),
+    ),
+    Option("logits_processor", "Further processors; the constraint comes after them", as_callables("processor")),
+    Option("stopping_criteria", "Further reasons to cut the answer off", as_callables("criterion")),
+    Option(
+        "streamer", "An object that receives the tokens",
+        an_object(("put", "end"), "give an object with put(tokens) and end(), as transformers.TextStreamer"),
+    ),
+    Option(
+        "whitespace", "Where JSON may have whitespace, as for `schemagen.compile`; a compiled grammar has its own",
+        _checked(check_whitespace), '"flexible"', takes_none=False,
+    ),
+    Option(
+        "property_order", "The order of keys, as for `schemagen.compile`; a compiled grammar has its own",
+        _checked(check_property_order), '"schema"', takes_none=False,
+    ),
+    Option(
+        "as_", "How the value is written, as for `schemagen.compile`; a compiled grammar has its own",
+        _checked(check_format), '"json"', ("output_format",), takes_none=False,
+    ),
+    Option(
+        "reasoning", "Whether the model thinks before it answers, and in how many tokens", _checked(as_reasoning), "False",
+        ("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"),
+    ),
+    Option(
+        "show_schema", 'The answer in the prompt: True or "shape", "json_schema", "example", "typescript"; or False',
+        _checked(check_show_schema), "True", takes_none=False,
+    ),
+    Option(
+        "chat_template", "Whether the chat template of the tokenizer is used, if there is one",
+        _flag("give True or False; for a template of your own set lm.tokenizer.chat_template"), "True", takes_none=False,
+    ),
+    Option(
+        "retries", "How often to ask again, with the reasons, when a validator refuses the value or the arguments",
+        as_count(0, most=None), "0", ("max_retries", "num_retries"), takes_none=False,
+    ),
+    Option(
+        "seed", "Makes sampling reproducible; of many rows, one number for each, or one that is counted up", _seed, "none",
+        ("random_state", "random_seed"),
+    ),
+    Option(
+        "heal", "Whether the answer may share a token with the end of the prompt",
+        _flag("give True or False; the number of tokens to generate again is chosen for you"), "False", takes_none=False,
+    ),
+    Option("batch_size", "Rows that the model works on at a time, at most", as_count(1, most=None), "what fits"),
+    Option(
+        "window", "Prompts that are read, and answered, before the next ones are", as_count(1, most=None),
+        "eight batches, then more",
+    ),
+    Option("progress", "Whether there is a progress bar", None, "on a terminal"),
+    Option("partials", "Whether to yield a `Snapshot` after each step with a change", _flag(), "False", takes_none=False),
+    Option("profile", "The wire format, unless the chat template determines it", None, "that of the template"),
+    Option("tool_choice", "The tools that may be called in the first step", None, '"auto"'),
+    Option("parallel", "Whether one answer may have several calls", None, "False", ("parallel_tool_calls",)),
+    Option("max_steps", "Maximum number of answers of the model, the last one included", None, "8"),
+    Option("timeout_s", "Seconds that a tool may take", None, "none"),
+    Option("approve", "Called before a tool runs; if it returns False, the model gets a refusal", None, "none"),
+)  # fmt: skip
+OPTIONS = {row.name: row for row in _ROWS}
+
+#: Names of other libraries -> the advice about them.
+FOREIGN = {
+    **{name: row.advice or f"it is called {row.name}" for row in _ROWS for name in row.elsewhere},
+    **NO_OPTIONS,
+}
+
+#: Options of transformers that are not listed, and how their values are read.
+_UNLISTED: dict[str, Reader] = {"min_length": as_count(0), "top_h": _TYPICAL}
+
+
+def checked_values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with their values in the form that is used.
+
+    Args:
+        given: Options by name. Unknown options, and None, are left unchanged; but None is no flag.
+
+    Raises:
+        OptionError: A value is invalid, even one of a ``generation_config``.
+    """
+    found = {name: _read(name, value) for name, value in given.items()}
+    config = found.get("generation_config")
+    for name in (*names_of(DecodingOptions), *_UNLISTED) if config is not None else ():
+        _read(name, getattr(config, name, None), f"generation_config.{name}")
+    return found
+
+
+def _read(name: str, value: Any, shown: str = "") -> Any:
+    row = OPTIONS.get(name)
+    read = _UNLISTED.get(name) if row is None else row.read
+    if read is None or (value is None and (row is None or row.takes_none)):
+        return value
+    return read(shown or name, value)
