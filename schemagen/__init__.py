@@ -51,13 +51,11 @@ from schemagen.errors import (
     VocabularyError,
 )
 
-# Not lazy, and light: a module of the same name as the function would take its place if it were imported later.
-from schemagen.structured import Structured, set_default_lm, structured
-
 if TYPE_CHECKING:
     from schemagen import text
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.decode import LogitsProcessor
+    from schemagen.decorator import Structured, set_default_lm, structured
     from schemagen.generation import Failure, Generation
     from schemagen.grammar.combinators import concat, repeat, union
     from schemagen.grammar.compiler import (
@@ -109,6 +107,7 @@ _HOMES = {
     "Regex": "schemagen.grammar.specs",
     "Rows": "schemagen.rows.callable",
     "StructuralTag": "schemagen.structural_tags.spec",
+    "Structured": "schemagen.decorator",
     "Template": "schemagen.templates",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
@@ -125,6 +124,8 @@ _HOMES = {
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
     "repeat": "schemagen.grammar.combinators",
+    "set_default_lm": "schemagen.decorator",
+    "structured": "schemagen.decorator",
     "text": "schemagen",
     "to_regex": "schemagen.grammar.compiler",
     "tool": "schemagen.calling",

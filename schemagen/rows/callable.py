@@ -17,7 +17,7 @@ from schemagen.errors import OptionError
 from schemagen.generation import Failure, Generation
 from schemagen.grammar.grammar import Grammar
 from schemagen.lm.batch import Batch, generate_batch
-from schemagen.lm.defaults import check_defaults
+from schemagen.lm.generator import check_defaults
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
 from schemagen.request.answer_request import AnswerForm

@@ -42,7 +42,7 @@ LAYERS = (
     "calling",
     "lm",
     "evaluation",
-    "structured",
+    "decorator",
     "rows",
     "integrations",
     "serve",
@@ -88,7 +88,7 @@ THIRD_PARTIES = {
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
     "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic", "rich"},
     "evaluation": {"jsonschema"},
-    "structured": {"pydantic"},
+    "decorator": {"pydantic"},
     "rows": {"pyarrow", "pandas", "datasets", "pydantic_core"},
     "integrations": {"mlx", "numpy"},
     "serve": {

@@ -224,7 +224,7 @@ def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **default
     """
     given = _Defaults(_checked(lm), defaults)
     if defaults:
-        from schemagen.lm.defaults import check_defaults
+        from schemagen.lm.generator import check_defaults
 
         check_defaults(defaults, lm)
     if cls is None:
