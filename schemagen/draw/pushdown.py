@@ -106,14 +106,13 @@ class _Pushdown:
         kind = "object" if isinstance(disjunct, ObjectDisjunct) else "array"
         if not isinstance(expression, SchemaRef):
             return kind
-        record = self.normaliser.record(expression)
-        above, _, last = record.pointer.rpartition("/")
+        above, _, last = expression.pointer.rpartition("/")
         if above.rpartition("/")[2] in DEFINITIONS:
             return last
-        schema = record.schema if isinstance(record.schema, dict) else {}
+        schema = expression.schema if isinstance(expression.schema, dict) else {}
         for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
             if isinstance(part, dict) and "$ref" in part:
-                place = self.normaliser.subschemas.reference(record, part["$ref"])
+                place = self.normaliser.subschemas.reference(expression, part["$ref"])
                 if disjunct in self.containers(place):
                     return self.title(place, disjunct)
         title = schema.get("title")

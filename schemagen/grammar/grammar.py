@@ -402,7 +402,7 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
     from jsonschema import ValidationError
 
     from schemagen.schema.checks import validator
-    from schemagen.schema.document import pointer_of
+    from schemagen.schema.ir import pointer_of
 
     try:
         validator(schema, resources).validate(value)

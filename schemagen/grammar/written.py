@@ -119,7 +119,7 @@ class Written(ContextFree[T_co]):
         from jsonschema import ValidationError
 
         from schemagen.schema.checks import validator
-        from schemagen.schema.document import pointer_of
+        from schemagen.schema.ir import pointer_of
 
         try:
             validator(self.schema, None).validate(value)

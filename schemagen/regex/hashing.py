@@ -6,7 +6,17 @@ down to the leaves, at each look-up: half the time of a compilation went there.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Any:
+        """Mark a decorator for type checkers only: Python 3.10 does not have it."""
+        return lambda decorator: decorator
+
 
 T = TypeVar("T")
 
@@ -39,3 +49,9 @@ def hashed_once(cls: type[T]) -> type[T]:
 
     cls.__hash__ = remembered  # type: ignore[method-assign]
     return cls
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def value_class(cls: type[T]) -> type[T]:
+    """Make a slotted dataclass that is frozen for type checkers alone: so it is made in less than half the time."""
+    return hashed_once(dataclass(slots=True, unsafe_hash=True)(cls))

@@ -492,17 +492,15 @@ def both_objects(a: ObjectDisjunct, b: ObjectDisjunct) -> ObjectDisjunct | None:
 
 def settle_object(disjunct: ObjectDisjunct) -> ObjectDisjunct | None:
     """The disjunct, or None if a required key cannot have a value or there is no room for the required ones."""
-    if any(value is NEVER for key, value in disjunct.properties if key in disjunct.required):
+    required, least, most = disjunct.required, disjunct.min_properties, disjunct.max_properties
+    if required and any(value is NEVER for key, value in disjunct.properties if key in required):
         return None
-    if (
-        disjunct.max_properties is not None
-        and max(len(disjunct.required), disjunct.min_properties) > disjunct.max_properties
-    ):
+    if most is not None and max(len(required), least) > most:
         return None
+    if not least:
+        return disjunct
     closed = any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules)
-    if closed and sum(value is not NEVER for _, value in disjunct.properties) < disjunct.min_properties:
-        return None
-    return disjunct
+    return None if closed and sum(value is not NEVER for _, value in disjunct.properties) < least else disjunct
 
 
 def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:

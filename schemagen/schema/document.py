@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import marshal
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from schemagen.arguments import kind_of
 from schemagen.errors import InvalidSchemaError
-from schemagen.schema.ir import SchemaRef
+from schemagen.schema.ir import SchemaRef, pointer_of
 from schemagen.schema.keyword_table import DATA, named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from referencing import Registry
+
+    from schemagen.schema.ir import Scope
 
 #: By the last path segment but one of `$schema`; anything else is read as 2020-12.
 _DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019, "2020-12": 2020}
@@ -36,50 +37,15 @@ DIALECTS = {
 LATEST_DRAFT = 2020
 
 
-#: Name of a dynamic anchor -> base URI of the outermost resource passed through that has it, outermost first.
-Scope = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Subschema:
-    """A sub-schema and its surroundings.
-
-    Attributes:
-        schema: The sub-schema.
-        start: The place that ``tokens`` lead on from; where a reference led to, the JSON pointer that it names.
-        tokens: The steps from there, unescaped.
-        draft: 4, 6, 7, 2019 or 2020.
-        base: Base URI of its resource; None where local pointers are all there is.
-        scope: Where dynamic references lead to from here.
-    """
-
-    schema: Any
-    start: Subschema | str
-    tokens: tuple[str, ...]
-    draft: int
-    base: str | None = None
-    scope: Scope = ()
-
-    @property
-    def pointer(self) -> str:
-        """Where it is; put together when it is asked for, because only errors and reports are interested."""
-        steps: list[str] = []
-        here: Subschema | str = self
-        while isinstance(here, Subschema):
-            steps.append(pointer_of(here.tokens))
-            here = here.start
-        return here + "".join(reversed(steps))
-
-
 _TEXTS = frozenset({str})
 
 
-def check_keywords(schema: Mapping[Any, Any], record: Subschema, tokens: tuple[str, ...] = ()) -> None:
+def check_keywords(schema: Mapping[Any, Any], place: SchemaRef, tokens: tuple[str, ...] = ()) -> None:
     """Refuse a schema with a keyword that is no text.
 
     Args:
         schema: A sub-schema.
-        record: Its place, or that from which the tokens lead to it.
+        place: Its place, or that from which the tokens lead to it.
         tokens: The steps, unescaped.
 
     Raises:
@@ -91,7 +57,7 @@ def check_keywords(schema: Mapping[Any, Any], record: Subschema, tokens: tuple[s
     if wrong != "":
         raise InvalidSchemaError(
             f"a keyword is {wrong!r:.80}, {kind_of(wrong)}",
-            at=record.pointer + pointer_of(tokens),
+            at=place.pointer + pointer_of(tokens),
             why="keys of JSON are texts",
             fix=f"write {str(wrong)!r:.80} for a text, or leave it out",
         )
@@ -115,16 +81,6 @@ def _index(token: str) -> int:
     return int(token)
 
 
-def escape(token: str) -> str:
-    """Escape one reference token of a JSON pointer (RFC 6901)."""
-    return token.replace("~", "~0").replace("/", "~1")
-
-
-def pointer_of(path: Iterable[str | int]) -> str:
-    """Return the JSON pointer of unescaped tokens and indices."""
-    return "".join(f"/{escape(str(step))}" for step in path)
-
-
 class Document:
     """The places of a root schema and of the documents given with it.
 
@@ -138,7 +94,6 @@ class Document:
         self, schema: Any, resources: Mapping[str, Any] | None = None, marshalled: bytes | None = None
     ) -> None:
         self.root = schema
-        self._records: list[Subschema] = []
         self._places: dict[tuple[Any, ...] | int, SchemaRef] = {}
         self._found: dict[str, SchemaRef] = {}
         self._anchors: dict[str, tuple[str, ...]] = {}
@@ -154,28 +109,21 @@ class Document:
                 raise InvalidSchemaError(
                     "an $id, $anchor or resource of the schema is no URI", at="/$id", why=str(error), fix="correct it"
                 ) from error
-        self.start = self.add(Subschema(schema, "", (), self._draft, base, scope))
+        self.start = self.add(SchemaRef(schema, "", (), self._draft, base, scope))
 
-    def __getitem__(self, place: SchemaRef) -> Subschema:
-        """Return the record of a place."""
-        return self._records[place.index]
+    def add(self, place: SchemaRef) -> SchemaRef:
+        """Return the place that was made first for the same object under the same base and scope."""
+        schema = place.schema
+        key: tuple[Any, ...] | int = id(schema)
+        if place.base is not None:
+            key = (key, place.base, place.scope)
+        if isinstance(schema, dict):
+            check_keywords(schema, place)
+        else:  # True is one object wherever it stands
+            key = (key, place.pointer)
+        return self._places.setdefault(key, place)
 
-    def add(self, record: Subschema) -> SchemaRef:
-        """Return the place of a record, the same for the same object under the same base and scope."""
-        if isinstance(record.schema, dict):
-            check_keywords(record.schema, record)
-        key: tuple[Any, ...] | int = id(record.schema)
-        if record.base is not None:
-            key = (key, record.base, record.scope)
-        if not isinstance(record.schema, dict):  # True is one object wherever it stands
-            key = (key, record.pointer)
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = SchemaRef(len(self._records))
-            self._records.append(record)
-        return place
-
-    def child(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
+    def child(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema of ``parent``; ``tokens`` lead to it."""
         base, draft, scope = parent.base, parent.draft, parent.scope
         if isinstance(schema, dict) and base is not None and (own := _own_id(schema, draft)) is not None:
@@ -185,9 +133,9 @@ class Document:
                 at = f"{parent.pointer}{pointer_of(tokens)}/$id"
                 raise InvalidSchemaError(f"$id {own!r} is no URI", at=at, why=str(error)) from error
             scope = self._entered(base, scope)
-        return self.add(Subschema(schema, parent, tokens, draft, base, scope))
+        return self.add(SchemaRef(schema, parent, tokens, draft, base, scope))
 
-    def follow(self, place: Subschema, reference: str) -> SchemaRef:
+    def follow(self, place: SchemaRef, reference: str) -> SchemaRef:
         """Return the place that a `$ref` leads to.
 
         Raises:
@@ -206,29 +154,28 @@ class Document:
         known = self._found.get(reference)
         if known is None:
             try:
-                known = self._found[reference] = self.follow(self[self.start], reference)
+                known = self._found[reference] = self.follow(self.start, reference)
             except InvalidSchemaError:  # to be told once the place of the reference is needed
                 return None
         return known
 
-    def follow_dynamic(self, place: Subschema, reference: str) -> SchemaRef:
+    def follow_dynamic(self, place: SchemaRef, reference: str) -> SchemaRef:
         """Return the place that a `$dynamicRef` or `$recursiveRef` leads to.
 
         It is that of a `$ref`, unless it has a dynamic anchor of that name: then that of the outermost resource passed
         through that has one.
         """
-        found = self.follow(place, reference)
-        target = self[found]
+        target = self.follow(place, reference)
         name = reference.rpartition("#")[2]
         anchored = isinstance(target.schema, dict) and (
             target.schema.get("$dynamicAnchor") == name if name else target.schema.get("$recursiveAnchor") is True
         )
         base = dict(place.scope).get(name)
         if not anchored or base is None:
-            return found
+            return target
         return self._follow_uri(place, base, f"#{name}")
 
-    def _follow_pointer(self, place: Subschema, reference: str) -> SchemaRef:
+    def _follow_pointer(self, place: SchemaRef, reference: str) -> SchemaRef:
         target: Any = self.root
         tokens = tuple(raw.replace("~1", "/").replace("~0", "~") for raw in unquote(reference[2:]).split("/"))
         try:
@@ -236,9 +183,9 @@ class Document:
                 target = target[_index(token)] if isinstance(target, list) else target[token]
         except (KeyError, IndexError, ValueError, TypeError):
             raise self._unresolvable(place, reference) from None
-        return self.add(Subschema(target, "", tokens, place.draft))
+        return self.add(SchemaRef(target, "", tokens, place.draft))
 
-    def _follow_uri(self, place: Subschema, base: str, reference: str) -> SchemaRef:
+    def _follow_uri(self, place: SchemaRef, base: str, reference: str) -> SchemaRef:
         from referencing.exceptions import Unresolvable
 
         assert self._registry is not None, "places with a base have a registry"
@@ -249,7 +196,7 @@ class Document:
         draft = draft_of(found.contents, place.draft)
         pointer = reference if not reference.startswith("#/") else unquote(reference[1:])
         entered = found.resolver._base_uri  # noqa: SLF001 - not exposed otherwise
-        return self.add(Subschema(found.contents, pointer, (), draft, entered, self._entered(entered, place.scope)))
+        return self.add(SchemaRef(found.contents, pointer, (), draft, entered, self._entered(entered, place.scope)))
 
     def _entered(self, base: str, scope: Scope) -> Scope:
         """Return the scope inside a resource: its dynamic anchors join, those already bound stay."""
@@ -270,7 +217,7 @@ class Document:
         return known
 
     @staticmethod
-    def _unresolvable(place: Subschema, reference: str) -> InvalidSchemaError:
+    def _unresolvable(place: SchemaRef, reference: str) -> InvalidSchemaError:
         return InvalidSchemaError(
             f"the reference {reference!r} leads nowhere",
             at=f"{place.pointer}/$ref",
@@ -360,7 +307,7 @@ def _needs_registry(schema: Any) -> bool:
         if isinstance(node, list):
             stack.extend(node)
         else:
-            if any(isinstance(node.get(key), str) for key in _ID_KEYS):
+            if not _ID_KEYS.isdisjoint(node) and any(isinstance(node.get(key), str) for key in _ID_KEYS):
                 if not _only_named(node) or (node is not schema and "$schema" in node):
                     return True
                 is_named = is_named or node is not schema
@@ -369,7 +316,7 @@ def _needs_registry(schema: Any) -> bool:
                 if reference != "#" and not reference.startswith("#/"):
                     return True
                 refers = True
-            stack.extend(value for key, value in node.items() if key not in DATA)
+            stack += [value for key, value in node.items() if value.__class__ is not str and key not in DATA]
     return is_named and refers
 
 

@@ -6,7 +6,7 @@ type only, so intersection works type by type, disjunct by disjunct (`algebra.py
 inside them is an *expression* over places in the schema document, which is only looked into when it is needed; that is how
 recursive schemas stay finite.
 
-Invariants: everything is frozen, and its hash is worked out once. Equal expressions denote equal sets (the converse
+Invariants: nothing changes any of these, and a hash is worked out once. Equal expressions denote equal sets (the converse
 need not hold).
 """
 
@@ -14,37 +14,73 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemagen.regex import ast
-from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.hashing import HashedOnce, value_class
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from fractions import Fraction
 
 # --- expressions: sets of JSON values, by name -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SchemaRef:
-    """What the schema at a place of the document allows; ``index`` counts places (`document.py`).
+#: Name of a dynamic anchor -> base URI of the outermost resource passed through that has it, outermost first.
+Scope = tuple[tuple[str, str], ...]
 
-    The document makes one object for each place, so identity is equality.
+
+def escape(token: str) -> str:
+    """Escape one reference token of a JSON pointer (RFC 6901)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def pointer_of(path: Iterable[str | int]) -> str:
+    """Return the JSON pointer of unescaped tokens and indices."""
+    return "".join(f"/{escape(str(step))}" for step in path)
+
+
+@dataclass(slots=True, eq=False)
+class SchemaRef:
+    """What the schema at a place of the document allows, and its surroundings; never changed.
+
+    The document keeps one object for each place (`document.py`), so identity is equality.
+
+    Attributes:
+        schema: The schema.
+        start: The place that ``tokens`` lead on from; where a reference led to, the JSON pointer that it names.
+        tokens: The steps from there, unescaped.
+        draft: 4, 6, 7, 2019 or 2020.
+        base: Base URI of its resource; None where local pointers are all there is.
+        scope: Where dynamic references lead to from here.
     """
 
-    index: int
+    schema: Any
+    start: SchemaRef | str
+    tokens: tuple[str, ...]
+    draft: int
+    base: str | None = None
+    scope: Scope = ()
+
+    @property
+    def pointer(self) -> str:
+        """Where it is; put together when it is asked for, because only errors and reports are interested."""
+        steps: list[str] = []
+        here: SchemaRef | str = self
+        while isinstance(here, SchemaRef):
+            steps.append(pointer_of(here.tokens))
+            here = here.start
+        return here + "".join(reversed(steps))
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class Const(HashedOnce):
     """One JSON value, by its canonical text (sorted keys, so that equal values are equal texts)."""
 
     text: str
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class Intersection(HashedOnce):
     """Values that are in every part; no parts: any value."""
 
@@ -52,24 +88,21 @@ class Intersection(HashedOnce):
     order: tuple[Expression, ...] = field(compare=False)  # keys keep the order of the schemas they come from
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class Union(HashedOnce):
     """Values that are in some part; no parts: none."""
 
     parts: tuple[Expression, ...]
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class Complement(HashedOnce):
     """Values that are not in ``inner``."""
 
     inner: Expression
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class Resolved(HashedOnce):
     """A set of values that was worked out already."""
 
@@ -127,8 +160,7 @@ def complement_of(inner: Expression) -> Expression:
 # --- disjuncts: conjunctions that concern one JSON type ---------------------------------------------------------------------
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class NumberDisjunct(HashedOnce):
     """Numbers by value.
 
@@ -158,8 +190,7 @@ class NumberDisjunct(HashedOnce):
     plain: bool = False
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class StringDisjunct(HashedOnce):
     """Strings by code points: in ``pattern`` and every format, between the lengths, one of ``values`` if given."""
 
@@ -170,8 +201,7 @@ class StringDisjunct(HashedOnce):
     values: frozenset[str] | None = None
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class ItemCount(HashedOnce):
     """How many of the items from ``start`` on are in ``value``: at least ``low``, at most ``high``."""
 
@@ -181,8 +211,7 @@ class ItemCount(HashedOnce):
     start: int = 0
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class ArrayDisjunct(HashedOnce):
     """Arrays: ``prefix`` for the first items, ``items`` for the others, how many, the counted ones, whether all differ."""
 
@@ -198,8 +227,7 @@ class ArrayDisjunct(HashedOnce):
         return self.prefix[index] if index < len(self.prefix) else self.items
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeyRule(HashedOnce):
     """What one schema asks of keys it does not declare: every matching pattern's value, else ``additional``."""
 
@@ -207,8 +235,7 @@ class KeyRule(HashedOnce):
     additional: Expression
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class MemberCount(HashedOnce):
     """How many members whose key matches ``names`` have a value in ``value``: at least ``low``, at most ``high``."""
 
@@ -218,8 +245,7 @@ class MemberCount(HashedOnce):
     high: int | None = None
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class ObjectDisjunct(HashedOnce):
     """Objects.
 
@@ -242,8 +268,7 @@ class ObjectDisjunct(HashedOnce):
     counts: tuple[MemberCount, ...] = ()
 
 
-@hashed_once
-@dataclass(frozen=True, slots=True)
+@value_class
 class ValueSet(HashedOnce):
     """A set of JSON values: a union of disjuncts for each type."""
 

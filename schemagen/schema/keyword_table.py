@@ -157,11 +157,11 @@ DATA = named(lambda row: Holds.DATA in row.holds)
 SCHEMA_MAPS = named(lambda row: Holds.SCHEMA_MAP in row.holds)
 DEFINITIONS = SCHEMA_MAPS & ANNOTATIONS
 _ORDER = {name: index for index, name in enumerate(READERS)}
+_SINCE = {draft: frozenset(name for name in READERS if TABLE[name].since <= draft) for draft in (4, 6, 7, 2019, 2020)}
 
 
 def asserted(schema: Mapping[str, Any], draft: int) -> list[str]:
     """Return the keywords of a schema that its draft has, in the order of application."""
     if draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
         return ["$ref"]
-    names = sorted(READERS.keys() & schema.keys(), key=_ORDER.__getitem__)
-    return [name for name in names if TABLE[name].since <= draft]
+    return sorted(_SINCE[draft] & schema.keys(), key=_ORDER.__getitem__)

@@ -49,7 +49,6 @@ from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from schemagen.schema.document import Subschema
     from schemagen.schema.subschemas import Subschemas
 
 #: An extension: whose syntax the `pattern` beside it is in. The schemas of types carry it where it is not ECMA-262.
@@ -105,7 +104,7 @@ class Node:
 
     reader: Reader
     places: Subschemas
-    record: Subschema
+    record: SchemaRef
     schema: Mapping[str, Any]
     types: frozenset[str] = TYPES
     number: NumberDisjunct = ANY_NUMBER
@@ -135,7 +134,7 @@ class Node:
 
     def child(self, schema: Any, *tokens: str) -> Expression:
         """Return the expression of a sub-schema."""
-        if schema is True or (not schema and isinstance(schema, dict)):
+        if schema is True or schema == {}:
             return ANY
         if schema is False:
             return NEVER
@@ -183,8 +182,8 @@ class Node:
         return () if disjunct is None else (disjunct,)
 
     def _objects(self) -> tuple[ObjectDisjunct, ...]:
-        rule = KeyRule(tuple(self.patterns), self.additional)
-        rules = (rule,) if rule.patterns else plain_rule(self.additional)
+        patterns = tuple(self.patterns)
+        rules = (KeyRule(patterns, self.additional),) if patterns else plain_rule(self.additional)
         disjunct = settle_object(
             ObjectDisjunct(
                 tuple(self._declared(rules).items()),

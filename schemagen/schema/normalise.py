@@ -17,7 +17,7 @@ from schemagen.regex import ast
 from schemagen.schema import unevaluated
 from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, union
 from schemagen.schema.const_enum import Constants
-from schemagen.schema.document import Document, Subschema
+from schemagen.schema.document import Document
 from schemagen.schema.emptiness import InProgressError, PlainEmptiness
 from schemagen.schema.ir import (
     ANYTHING,
@@ -232,20 +232,17 @@ class Normaliser:
             if tokens[k - 1] not in SCHEMA_MAPS and tokens[k] in NEGATING:
                 return "/".join(tokens[:k]), tokens[k]
         for place in reversed([e for e in self._open if isinstance(e, SchemaRef)]):
-            schema = self.document[place].schema
-            for name in schema if isinstance(schema, dict) else ():
+            for name in place.schema if isinstance(place.schema, dict) else ():
                 if name in NEGATING:
-                    return self.document[place].pointer, name
+                    return place.pointer, name
         return pointer, keyword
 
     def _place(self, place: SchemaRef) -> ValueSet:
-        record = self.document[place]
-        if isinstance(record.schema, bool):
-            return ANYTHING if record.schema else NOTHING
-        if not isinstance(record.schema, dict):
-            raise InvalidSchemaError(
-                f"a schema is {shown(record.schema)}, expected an object or a boolean", at=record.pointer
-            )
+        schema = place.schema
+        if isinstance(schema, bool):
+            return ANYTHING if schema else NOTHING
+        if not isinstance(schema, dict):
+            raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=place.pointer)
         value = self._combined(place, self._node(place))
         if not self._reads_names:
             self.subschemas.remember(place, value)
@@ -270,11 +267,7 @@ class Normaliser:
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
 
-    def record(self, place: SchemaRef) -> Subschema:
-        """Return a place's schema and surroundings."""
-        return self.document[place]
-
-    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
+    def place(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         return self.subschemas.place(parent, schema, *tokens)
 
@@ -294,11 +287,10 @@ class Normaliser:
         known = self._nodes.get(place)
         if known is not None:
             return known
-        record = self.document[place]
-        schema, draft = record.schema, record.draft
-        node = Node(self, self.subschemas, record, schema)
-        self._log.read(record)
-        for name in asserted(schema, draft):
+        schema = place.schema
+        node = Node(self, self.subschemas, place, schema)
+        self._log.read(place)
+        for name in asserted(schema, place.draft):
             READERS[name](node, schema[name])
         self._nodes[place] = node
         return node
@@ -317,7 +309,7 @@ class Normaliser:
 
     def _pointer(self, expression: Expression) -> str:
         if isinstance(expression, SchemaRef):
-            return self.document[expression].pointer
+            return expression.pointer
         places = [e for e in self._open if isinstance(e, SchemaRef)]
         return self._pointer(places[-1]) if places else ""
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from schemagen.schema.document import Subschema, escape
+from schemagen.schema.ir import SchemaRef, escape
 from schemagen.schema.keyword_table import ANNOTATIONS, COMPANIONS, READERS, TABLE, asserted
 from schemagen.schema.report import Entry, Report
 from schemagen.schema.strings import is_asserted
@@ -28,14 +28,14 @@ class ReportLog:
 
     def __init__(self, dialect: str) -> None:
         self._dialect = dialect
-        self._read: list[Subschema | tuple[Subschema, tuple[str, ...], Any]] = []
+        self._read: list[SchemaRef | tuple[SchemaRef, tuple[str, ...], Any]] = []
         self._left: dict[tuple[str, str], Entry] = {}
 
-    def read(self, record: Subschema) -> None:
+    def read(self, record: SchemaRef) -> None:
         """Note that a sub-schema was read."""
         self._read.append(record)
 
-    def note_inline(self, parent: Subschema, tokens: tuple[str, ...], schema: Any) -> None:
+    def note_inline(self, parent: SchemaRef, tokens: tuple[str, ...], schema: Any) -> None:
         """Note that a leaf or a reference was read, which has no place of its own."""
         self._read.append((parent, tokens, schema))
 
@@ -59,12 +59,12 @@ class ReportLog:
         return Report(tuple((entries | self._left).values()))
 
 
-def _record(read: Subschema | tuple[Subschema, tuple[str, ...], Any]) -> Subschema:
+def _record(read: SchemaRef | tuple[SchemaRef, tuple[str, ...], Any]) -> SchemaRef:
     """Return the record of the keywords that were read."""
-    return read if isinstance(read, Subschema) else Subschema(read[2], read[0], read[1], read[0].draft)
+    return read if isinstance(read, SchemaRef) else SchemaRef(read[2], read[0], read[1], read[0].draft)
 
 
-def _targets(records: Iterable[Subschema]) -> frozenset[str]:
+def _targets(records: Iterable[SchemaRef]) -> frozenset[str]:
     """Return the pointers that local references lead to or pass through."""
     found: set[str] = set()
     for record in records:
@@ -75,7 +75,7 @@ def _targets(records: Iterable[Subschema]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterator[Entry]:
+def _entries(record: SchemaRef, dialect: str, targets: frozenset[str]) -> Iterator[Entry]:
     """Yield an entry for each keyword of a sub-schema, those that assert something first."""
     pointer, schema = record.pointer, record.schema
     named = asserted(schema, record.draft)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.regex import ast
-    from schemagen.schema.document import Subschema
 
 MAX_ALTERNATIVES = 256
 MAX_DEPTH = 24
@@ -41,11 +40,7 @@ MAX_DEPTH = 24
 class Source(Protocol):
     """The part of the normaliser that this module uses."""
 
-    def record(self, place: SchemaRef) -> Subschema:
-        """Return a place's schema and surroundings."""
-        ...
-
-    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
+    def place(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         ...
 
@@ -103,17 +98,16 @@ def alternatives(source: Source, place: SchemaRef, depth: int = 0) -> list[Alter
 
     The expressions do not repeat the constraints of ``place`` itself.
     """
-    record = source.record(place)
-    schema = record.schema
+    schema = place.schema
     if not isinstance(schema, dict):
         return [_NOTHING]
-    _check_depth(depth, record)
+    _check_depth(depth, place)
 
     def inner(sub: SchemaRef) -> list[Alternative]:
         return [(intersection_of(sub, expression), seen) for expression, seen in alternatives(source, sub, depth + 1)]
 
     def child(value: Any, *tokens: str) -> list[Alternative]:
-        return inner(source.place(record, value, *tokens))
+        return inner(source.place(place, value, *tokens))
 
     ways: list[Alternative] = [(ANY, own(source, place, nested=depth > 0))]
     for target in source.references(place):
@@ -131,20 +125,20 @@ def alternatives(source: Source, place: SchemaRef, depth: int = 0) -> list[Alter
     if "if" in schema:
         ways = _product(ways, _conditional(schema, child))
     for key, value in (schema.get("dependentSchemas") or {}).items():
-        ways = _product(ways, _dependent(source, record, key, child(value, "dependentSchemas", key)))
+        ways = _product(ways, _dependent(source, place, key, child(value, "dependentSchemas", key)))
     return ways
 
 
-def _dependent(source: Source, record: Subschema, key: str, consequence: list[Alternative]) -> list[Alternative]:
-    absent = source.place(record, {"properties": {key: False}}, "dependentSchemas", key, "absent")
-    present = source.place(record, {"required": [key]}, "dependentSchemas", key, "present")
+def _dependent(source: Source, place: SchemaRef, key: str, consequence: list[Alternative]) -> list[Alternative]:
+    absent = source.place(place, {"properties": {key: False}}, "dependentSchemas", key, "absent")
+    present = source.place(place, {"required": [key]}, "dependentSchemas", key, "present")
     return [(absent, Evaluated()), *((intersection_of(present, e), s) for e, s in consequence)]
 
 
-def _check_depth(depth: int, record: Subschema) -> None:
+def _check_depth(depth: int, place: SchemaRef) -> None:
     if depth > MAX_DEPTH:
         raise LimitError(
-            f"more than {MAX_DEPTH} schemas applied in place of one another", at=record.pointer, fix="flatten them"
+            f"more than {MAX_DEPTH} schemas applied in place of one another", at=place.pointer, fix="flatten them"
         )
 
 
@@ -183,14 +177,13 @@ def _check(count: int) -> None:
 
 def own(source: Source, place: SchemaRef, *, nested: bool) -> Evaluated:
     """Return what the keywords of a schema evaluate by themselves; its unevaluated ones only where it is nested."""
-    record = source.record(place)
-    schema, draft = record.schema, record.draft
+    schema, draft = place.schema, place.draft
     items = schema.get("items")
     prefix = schema.get("prefixItems", []) if draft >= 2020 else items if isinstance(items, list) else []
     rest = "items" in schema if draft >= 2020 else isinstance(items, dict | bool) or "additionalItems" in schema
     matching: frozenset[Expression] = frozenset()
     if draft >= 2020 and "contains" in schema:
-        matching = frozenset({source.place(record, schema["contains"], "contains")})
+        matching = frozenset({source.place(place, schema["contains"], "contains")})
     return Evaluated(
         names=frozenset(schema.get("properties", ())),
         patterns=frozenset(source.key_pattern(place, text) for text in schema.get("patternProperties", ())),

@@ -10,7 +10,7 @@ from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import Token
 from schemagen.errors import GrammarSyntaxError, LimitError
 from schemagen.regex.parse import MAX_COUNT
-from schemagen.schema.document import escape
+from schemagen.schema.ir import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,8 +22,7 @@ from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Rule, Text
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_without
-from schemagen.schema.document import escape
-from schemagen.schema.ir import ANY_STRINGS, ValueSet
+from schemagen.schema.ir import ANY_STRINGS, ValueSet, escape
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.strings import string_pattern
 from schemagen.structural_tags.excluded import without_texts

@@ -85,17 +85,16 @@ class PythonWriter(RuleWriter):
         """Return the sets that make up a union or a reference as the schema has it, each of which may be of a class."""
         if not isinstance(values, SchemaRef):
             return []
-        record = self.normaliser.record(values)
-        if not isinstance(record.schema, dict):
+        if not isinstance(values.schema, dict):
             return []
-        names = asserted(record.schema, record.draft)
+        names = asserted(values.schema, values.draft)
         if names == ["$ref"]:
             return [*self.normaliser.references(values)]
         if "anyOf" not in names:
             return []
         branches = [
-            self.normaliser.place(record, schema, "anyOf", str(index))
-            for index, schema in enumerate(record.schema["anyOf"])
+            self.normaliser.place(values, schema, "anyOf", str(index))
+            for index, schema in enumerate(values.schema["anyOf"])
         ]
         return [*branches] if names == ["anyOf"] else [intersection_of(branch, values) for branch in branches]
 
@@ -105,7 +104,7 @@ class PythonWriter(RuleWriter):
             return next(filter(None, map(self._form, values.order)), "")
         if not isinstance(values, SchemaRef):
             return ""
-        schema = self.normaliser.record(values).schema
+        schema = values.schema
         if isinstance(schema, dict) and FORM not in schema and "$ref" in schema:
             return next(filter(None, map(self._form, self.normaliser.references(values))), "")
         return str(schema.get(FORM, "")) if isinstance(schema, dict) else ""

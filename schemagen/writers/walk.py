@@ -132,7 +132,7 @@ class RuleWriter(ABC):
             raise LimitError(f"more than {MAX_RULES} rules", fix="make the type smaller, or nest it less deep")
         place = self._place
         if isinstance(values, SchemaRef):
-            self._place = self.normaliser.record(values).pointer
+            self._place = values.pointer
         name = self._free_name()
         self._known[key] = Rule(name)
         self._rules[name] = NOTHING

@@ -82,7 +82,7 @@ class XmlWriter(RuleWriter):
         """Return the name of an element from that of a class; empty if there is none."""
         if not isinstance(values, SchemaRef):
             return ""
-        schema = self.normaliser.record(values).schema
+        schema = values.schema
         if isinstance(schema, dict) and "$ref" in schema:
             return next(iter(map(self._named, self.normaliser.references(values))), "")
         is_object = isinstance(schema, dict) and schema.get("type") == "object"

@@ -192,7 +192,7 @@ class Contents:
     def _default(self, member: Member) -> Any:
         """Return the default of a member of a type; something else than any default where there is none."""
         values = member.values
-        schema = self._writer.normaliser.record(values).schema if isinstance(values, SchemaRef) else {}
+        schema = values.schema if isinstance(values, SchemaRef) else {}
         return schema.get("default", Ellipsis) if isinstance(schema, dict) else Ellipsis
 
     def _merged(self, objects: tuple[tuple[Child, ...], ...]) -> dict[str, Child]:

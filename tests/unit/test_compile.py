@@ -192,7 +192,7 @@ def test_a_reference_to_nowhere_is_an_error_at_its_place(byte_vocabulary) -> Non
 def test_names_matter_where_something_refers(beside, needs_uris) -> None:
     """A part that has an $id makes base URIs necessary only if a reference, an anchor or another draft is there, too."""
     document = Document({"properties": {"a": {"$id": "http://example.com/a", "type": "string"}, **beside}})
-    assert (document[document.start].base is not None) is needs_uris
+    assert (document.start.base is not None) is needs_uris
 
 
 def shared(levels: int, step) -> Any:

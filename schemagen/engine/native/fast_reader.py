@@ -150,18 +150,18 @@ class Reading:
 
     def value_of(self, place: SchemaRef) -> int:
         """Return the value of a place that was read or noted, 0 for none."""
-        schema = self._normaliser.record(place).schema
+        schema = place.schema
         return self._core.find(schema) if schema.__class__ is dict else 0  # True is one object wherever it stands
 
     def note(self, place: SchemaRef, value: int) -> None:
         """Tell the core which value a place has."""
-        schema = self._normaliser.record(place).schema
+        schema = place.schema
         if schema.__class__ is dict:
             self._core.note(schema, value)
 
     def read(self, place: SchemaRef, value: int) -> list[Deferred]:
         """Define a value as what a place allows, and all that is below; return what the core left over."""
-        schema = self._normaliser.record(place).schema
+        schema = place.schema
         if schema.__class__ is not dict:
             return [Deferred(value, place, is_unsupported=True, key=None)]
         return self.left(place, self._core.read(value, schema, self._most))
@@ -175,7 +175,7 @@ class Reading:
         return left
 
     def _is(self, expression: Expression, schema: Any) -> bool:
-        return not isinstance(expression, SchemaRef) or self._normaliser.record(expression).schema is schema
+        return not isinstance(expression, SchemaRef) or expression.schema is schema
 
     def keep(self, key: bytes, literal: int, strings: list[tuple[int, int, int]]) -> None:
         """Remember what a leaf became."""

@@ -102,7 +102,6 @@ class JsonLowering:
         self.scalars = ScalarLowering(self.builder, cache, options.number_style)
         self._leaves = cache.scalars.setdefault(options.number_style, {})
         self._values: dict[Expression, int] = {NEVER: 0}
-        self._always: dict[Expression, OptionLists] = {NEVER: [[]]}  # without counters: the value, wherever it stands
         self._waiting: list[tuple[Expression, int]] = []
         self._at: Expression = NEVER  # what is being defined, for errors
         self._reading: Reading | None = None
@@ -191,7 +190,7 @@ class JsonLowering:
         )
 
     def _remember(self, expression: Expression, known: int, scalars: tuple[int, Strings]) -> None:
-        """Keep what a leaf became: other schemas have it too (`schema.leaves`)."""
+        """Keep what a leaf became: other schemas have it too (`schema.subschemas`)."""
         if isinstance(expression, Resolved):
             self._leaves[expression] = scalars
         key = self._keys.get(known)
@@ -252,10 +251,7 @@ class JsonLowering:
 
     def _option(self, value: Expression) -> OptionLists:
         """Return the options of an item or member where nothing is counted: one state, and at most this value."""
-        known = self._always.get(value)
-        if known is None:
-            known = self._always[value] = [[(self._value(value), 0)]]
-        return known
+        return [[]] if value is NEVER else [[(self._value(value), 0)]]
 
     def _options(self, counters: Counters, value: Expression, counted: list[Expression | None]) -> OptionLists:
         """Return, for each state of the counters, the values an item or member may have and the state they lead to."""

@@ -36,7 +36,7 @@ class NodeCache:
         generation: Of the kernel that the nodes belong to.
         patterns: Nodes by encoding and expression.
         numbers: Nodes by style and disjunct.
-        scalars: By style and leaf (`leaves.LEAVES`) or any value: the node of its literals and numbers, and its strings.
+        scalars: By style and leaf (`schema.subschemas`) or any value: the node of its literals and numbers, and its strings.
         starts: What the core knows before it reads a schema, by style, dialect and draft; dicts in dicts, because a key that is
             the very object is found without a lock where threads run at once, and a tuple made for the question is not.
     """

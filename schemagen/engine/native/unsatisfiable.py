@@ -77,7 +77,7 @@ def _has_values(
         check_time=deadline.check,
     )
     if pointer:
-        normaliser.root = normaliser.subschemas.reference(normaliser.record(normaliser.root), "#" + quote(pointer))
+        normaliser.root = normaliser.subschemas.reference(normaliser.root, "#" + quote(pointer))
     from schemagen.engine.native.lowering import JsonLowering
 
     return JsonLowering(normaliser, options).has_values()

@@ -20,7 +20,8 @@ from urllib.parse import unquote
 
 from schemagen.errors import LimitError
 from schemagen.schema.conflicts.words import Clash, Clause, Closed, words
-from schemagen.schema.document import draft_of, pointer_of
+from schemagen.schema.document import draft_of
+from schemagen.schema.ir import pointer_of
 from schemagen.schema.keyword_table import (
     COMPANIONS,
     NEGATING,
