@@ -23,7 +23,7 @@ from schemagen.grammar.free_text import MAX_WHITESPACE
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.schema.ir import NEVER, ValueSet
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import string_pattern
 from schemagen.schema.to_regex import Writer
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
+from schemagen.schema.formats.table import known_format, known_superset
 from schemagen.schema.ir import (
     ANY,
     ANY_STRINGS,
@@ -40,7 +41,6 @@ from schemagen.schema.ir import (
 )
 from schemagen.schema.numbers.rules import has_fractions_only, step_of
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
-from schemagen.schema.strings import known_format, known_superset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,6 +21,7 @@ from schemagen.arguments import PATTERN_DIALECTS, kind_of
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
+from schemagen.schema.formats.table import PYTHON_PREFIX, is_asserted
 from schemagen.schema.ir import (
     ANY,
     ANY_NUMBER,
@@ -44,7 +45,6 @@ from schemagen.schema.ir import (
     union_of,
 )
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
-from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -10,33 +10,37 @@ Invariant: an expression that needs its own value to be known (`{"$ref": "#"}`) 
 from __future__ import annotations
 
 import copy
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.schema import unevaluated
-from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, union
-from schemagen.schema.const_enum import Constants
+from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, plain_rule, union
 from schemagen.schema.document import Document
 from schemagen.schema.emptiness import InProgressError, PlainEmptiness
 from schemagen.schema.ir import (
     ANYTHING,
+    NEVER,
     NOTHING,
+    ArrayDisjunct,
     Const,
     Expression,
     Intersection,
+    NumberDisjunct,
     ObjectDisjunct,
     Resolved,
     SchemaRef,
+    StringDisjunct,
     Union,
     ValueSet,
     complement_of,
     intersection_of,
 )
 from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
-from schemagen.schema.keywords import Node, branches_alone, exactly_one, shown
+from schemagen.schema.keywords import Node, branches_alone, exact, exactly_one, shown
 from schemagen.schema.report_log import ReportLog
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import string_pattern
 from schemagen.schema.subschemas import Subschemas
 
 if TYPE_CHECKING:
@@ -85,7 +89,7 @@ class Normaliser:
         self._nodes: dict[SchemaRef, Node] = {}
         self._log = ReportLog(dialect)
         self.subschemas = Subschemas(self.document, self._log, dialect, strict=strict)
-        self._constants = Constants(dialect)
+        self._constants: dict[str, Any] = {}
         self._emptiness = PlainEmptiness()
         self._reads_names = False
         self._of_names: Normaliser | None = None
@@ -93,8 +97,14 @@ class Normaliser:
     # --- what keywords ask for ---------------------------------------------------------------------------------------
 
     def const(self, value: Any) -> Const:
-        """Return the expression of one JSON value."""
-        return self._constants.expression(value)
+        """Return the expression of one JSON value; numbers are compared by value, booleans are not numbers.
+
+        Of a Python type the constant 1.0 has more texts than 1, which validation may want without a fraction.
+        """
+        canonical = value if self.dialect == "python" else _canonical(value)
+        text = json.dumps(canonical, sort_keys=True, ensure_ascii=True)
+        self._constants.setdefault(text, value)
+        return Const(text)
 
     def disjoint(self, parts: list[Expression]) -> bool:
         """Whether no value is plainly in all of the parts; False where that is not obvious."""
@@ -175,7 +185,7 @@ class Normaliser:
         if isinstance(expression, Resolved):
             return expression.value
         if isinstance(expression, Const):
-            return self._constants.value(expression)
+            return self._constant(self._constants[expression.text])
         if isinstance(expression, Intersection):
             value = ANYTHING
             for part in expression.order:
@@ -184,6 +194,24 @@ class Normaliser:
         if isinstance(expression, Union):
             return union(self.value(part) for part in expression.parts)
         return self._complement(expression.inner)
+
+    def _constant(self, value: Any) -> ValueSet:
+        """Return the set of one JSON value."""
+        if value is None:
+            return ValueSet(null=True)
+        if isinstance(value, bool):
+            return ValueSet(true=value, false=not value)
+        if isinstance(value, float) and self.dialect == "python" and value.is_integer():
+            return ValueSet(numbers=(NumberDisjunct(low=exact(value), high=exact(value)),))
+        if isinstance(value, int | float):
+            return ValueSet(numbers=(NumberDisjunct(values=frozenset({exact(value)})),))
+        if isinstance(value, str):
+            return ValueSet(strings=(StringDisjunct(values=frozenset({value})),))
+        if isinstance(value, list):
+            length = len(value)
+            return ValueSet(arrays=(ArrayDisjunct(tuple(map(self.const, value)), NEVER, length, length),))
+        members = tuple((key, self.const(item)) for key, item in value.items())
+        return ValueSet(objects=(ObjectDisjunct(members, frozenset(value), plain_rule(NEVER)),))
 
     def _algebra(self) -> Algebra:
         # Not kept: it refers back to here, and a cycle waits for the garbage collector.
@@ -321,3 +349,14 @@ class Normaliser:
             fix="let the reference stand below properties or items",
             code="endless-reference",
         )
+
+
+def _canonical(value: Any) -> Any:
+    """Make equal JSON values equal texts: 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    return value

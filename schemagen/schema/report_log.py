@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from schemagen.schema.formats.table import is_asserted
 from schemagen.schema.ir import SchemaRef, escape
 from schemagen.schema.keyword_table import ANNOTATIONS, COMPANIONS, READERS, TABLE, asserted
 from schemagen.schema.report import Entry, Report
-from schemagen.schema.strings import is_asserted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Disjuncts of numbers as regular expressions over their JSON text."""
+"""Disjuncts of numbers as regular expressions over their JSON text, and those of strings over their code points."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
+from schemagen.schema.formats.table import known_format
 from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,
@@ -23,7 +24,7 @@ from schemagen.schema.numbers.expressions import (
 from schemagen.schema.numbers.rules import common_multiple, fitting
 
 if TYPE_CHECKING:
-    from schemagen.schema.ir import NumberDisjunct
+    from schemagen.schema.ir import NumberDisjunct, StringDisjunct
 
 
 #: Integers below it are written without exponent, as a float as well.
@@ -133,3 +134,18 @@ def _float_texts(value: Fraction) -> list[str]:
         return []
     texts = [text, f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"]
     return [*texts, f"{value.numerator}.0"] if is_integer else texts
+
+
+def string_pattern(disjunct: StringDisjunct) -> ast.Regex:
+    """Return the strings of a disjunct as one pattern over code points."""
+    if disjunct.values is not None:  # not worth keeping: an enum may be large, and is seldom seen twice
+        return ast.union(*(ast.literal(v) for v in sorted(disjunct.values)))
+    return _constrained(disjunct)
+
+
+@lru_cache(maxsize=1024)
+def _constrained(disjunct: StringDisjunct) -> ast.Regex:
+    parts = [disjunct.pattern, *(known_format(name) for name in sorted(disjunct.formats))]
+    if disjunct.min_length > 0 or disjunct.max_length is not None:
+        parts.append(ast.repeat(ast.ANY_CHAR, disjunct.min_length, disjunct.max_length))
+    return ast.conjunction(*parts)

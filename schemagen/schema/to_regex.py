@@ -17,8 +17,7 @@ from schemagen.regex import ast
 from schemagen.regex.spellings import contains, hex_range, spelled
 from schemagen.schema.ir import NEVER, ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 from schemagen.schema.layouts import Layout
-from schemagen.schema.scalars import number_pattern
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import number_pattern, string_pattern
 
 if TYPE_CHECKING:
     from schemagen.schema.layouts import WhitespacePolicy

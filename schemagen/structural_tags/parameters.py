@@ -24,7 +24,7 @@ from schemagen.regex import ast
 from schemagen.regex.wildcards import text_without
 from schemagen.schema.ir import ANY_STRINGS, ValueSet, escape
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import string_pattern
 from schemagen.structural_tags.excluded import without_texts
 
 if TYPE_CHECKING:

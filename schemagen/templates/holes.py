@@ -24,7 +24,7 @@ from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import ast
 from schemagen.regex.wildcards import paragraph_text, text_before, text_without
 from schemagen.schema.ir import ANY_STRINGS, StringDisjunct, ValueSet
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

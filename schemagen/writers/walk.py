@@ -39,8 +39,7 @@ from schemagen.regex import ast, is_empty
 from schemagen.regex.derivatives import matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.schema.ir import NEVER, SchemaRef, intersection_of
-from schemagen.schema.scalars import number_pattern
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import number_pattern, string_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence

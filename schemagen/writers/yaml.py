@@ -30,7 +30,7 @@ from schemagen.installing import install_command
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.regex.wildcards import unquoted_text
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import string_pattern
 from schemagen.writers.walk import JSON_NUMBER, RuleWriter
 
 if TYPE_CHECKING:

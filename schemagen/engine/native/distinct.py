@@ -36,7 +36,7 @@ from schemagen.schema.ir import (
 )
 from schemagen.schema.numbers.expressions import decimal_text
 from schemagen.schema.numbers.rules import EXACT_DIGITS, caps_of, fitting, span_of, step_of
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
     from schemagen.engine.native.scalars import ScalarLowering

@@ -25,8 +25,7 @@ from schemagen.schema.numbers.rules import (
     takes_fractions,
     value_rules,
 )
-from schemagen.schema.scalars import listed_numbers, plain_texts
-from schemagen.schema.strings import string_pattern
+from schemagen.schema.scalars import listed_numbers, plain_texts, string_pattern
 
 if TYPE_CHECKING:
     from schemagen import _core

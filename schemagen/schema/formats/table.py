@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Dialect = Literal["json-schema", "python"]
+#: Of the name of a format in a disjunct whose dialect is not the RFC's own.
+PYTHON_PREFIX = "python:"
 
 
 def format_regex(name: str, *, dialect: Dialect = "json-schema") -> ast.Regex | None:
@@ -41,12 +43,32 @@ def format_regex(name: str, *, dialect: Dialect = "json-schema") -> ast.Regex | 
     Returns:
         The language over code points, or None if the name is an annotation only. Cached.
     """
-    return _build("python" if dialect == "python" else "json-schema", name)
+    return _build(dialect, name)
 
 
 def format_superset_regex(name: str) -> ast.Regex | None:
     """As `format_regex`, but every valid string matches: for use under negation."""
     return _build("superset", name)
+
+
+def is_asserted(format_name: str, dialect: str) -> bool:
+    """Whether a value of the keyword `format` says anything; the others are annotations."""
+    return _build(dialect, format_name) is not None
+
+
+def known_format(name: str) -> ast.Regex:
+    """Return a language inside that of a format of a disjunct: every match is valid."""
+    plain = name.removeprefix(PYTHON_PREFIX)
+    regex = _build("python" if plain != name else "json-schema", plain)
+    assert regex is not None, f"format {name!r} was checked when the keyword was read"
+    return regex
+
+
+def known_superset(name: str) -> ast.Regex:
+    """Return a language around that of a format of a disjunct: every valid string matches."""
+    regex = format_superset_regex(name.removeprefix(PYTHON_PREFIX))
+    assert regex is not None, f"format {name!r} was checked when the keyword was read"
+    return regex
 
 
 @lru_cache(maxsize=256)
