@@ -1,4 +1,4 @@
-"""What every engine offers: an immutable grammar and a cheap cursor over one sequence."""
+"""What every engine offers: an immutable grammar, a cheap cursor over one sequence, and the tokens that its masks force."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
+
+#: A run of forced tokens longer than this is handed out in pieces: a regex like ``a*`` over one token forces without end.
+MAX_FORCED = 1024
 
 
 @runtime_checkable
@@ -163,3 +166,23 @@ class Constraint(Engine, Protocol):
     def token_table(self) -> Any:
         """The table over tokens for devices; None if there is none."""
         ...
+
+
+def forced_by_masks(matcher: Matcher) -> list[int]:
+    """Return the tokens that follow without any choice, an EOS id among them. The matcher is left as it was.
+
+    Cost: a fork, and a mask for each token.
+    """
+    probe, forced = matcher.fork(), list[int]()
+    while len(forced) < MAX_FORCED and not probe.is_terminated():
+        only = only_token(probe)
+        if not only or not probe.accept_token(only[0]):
+            break
+        forced += only
+    return forced
+
+
+def only_token(matcher: Matcher) -> list[int]:
+    """Return the token that is allowed next if it is the only one, else nothing."""
+    allowed = matcher.allowed_tokens()
+    return allowed if len(allowed) == 1 else []

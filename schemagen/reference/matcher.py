@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
-from schemagen.engine.forced_tokens import MAX_FORCED
+from schemagen.engine.protocol import MAX_FORCED
 from schemagen.errors import DeadEndError, MatcherTerminatedError
 from schemagen.masks.rows import row_of
 from schemagen.vocabulary.marks import DIGITS, is_marked, without_marks

@@ -11,8 +11,7 @@ from pydantic import BaseModel
 
 import schemagen
 from schemagen import reference
-from schemagen.engine.forced_tokens import MAX_FORCED
-from schemagen.engine.protocol import Engine, Matcher
+from schemagen.engine.protocol import MAX_FORCED, Engine, Matcher
 from schemagen.errors import (
     BitmaskShapeError,
     DeadEndError,

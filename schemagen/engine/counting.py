@@ -1,24 +1,211 @@
-"""The cursor of one text over a `CountingEngine`: its threads after each step, and the masks that they add up to."""
+"""Texts in which runs of tokens are counted, as an automaton over tokens.
+
+A text says nothing of its tokens, so no automaton over bytes can count them. But a run begins and ends where tokens do, and so
+does what stands between two runs: that has an automaton over bytes each (a *stretch*), over which tokens move as in any other
+grammar, and no token crosses a border. The automaton of the whole is nondeterministic: a token may be a member of a run and
+text of a stretch. Its states are sets of threads, a node and where the text stands in it.
+
+Source: labels of edges with a mask of tokens, in Koo, Liu & He 2024, section 2.5.1.
+
+Invariants: matchers in threads are never moved, so a state is a value; of threads that go on alike one is kept.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
-from schemagen.engine.forced_tokens import MAX_FORCED, forced_by_masks, only_token
+from schemagen.engine.protocol import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
-from schemagen.masks.rows import ids_of, row_of
+from schemagen.masks.rows import BITS, ids_of, row_of, words_of
+from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import numpy.typing as npt
 
-    from schemagen.engine.counting.engine import CountingEngine
-    from schemagen.engine.counting.nodes import Thread
+    from schemagen.engine.protocol import Engine, Matcher
     from schemagen.masks.rows import Words
+    from schemagen.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenCount:
+    """A run of tokens: how many, and which.
+
+    Attributes:
+        low: At least so many.
+        high: The most; None if there is no bound.
+        words: The tokens, as a mask.
+    """
+
+    low: int
+    high: int | None
+    words: Words
+
+    def has(self, token_id: int) -> bool:
+        """Whether a token is one of them."""
+        return bool(self.words.view(np.uint8)[token_id >> 3] >> (token_id & 7) & 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A run of tokens, or the text between two of them; both begin and end where tokens do.
+
+    Attributes:
+        engine: The engine of the text; None for the empty text, and for a run that only its tokens describe.
+        count: The run; None for text.
+        following: Indices of the nodes that may come next.
+        final: Whether the whole text may end here.
+    """
+
+    engine: Engine | None = None
+    count: TokenCount | None = None
+    following: tuple[int, ...] = ()
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thread:
+    """One way to read a text: the node that it is in, and how far.
+
+    Attributes:
+        index: Of the node.
+        node: It.
+        matcher: In its text, which is never moved; None if there is no text.
+        tokens: Of the run.
+    """
+
+    index: int
+    node: Node
+    matcher: Matcher | None = None
+    tokens: int = 0
+
+    def after(self, token_id: int) -> Thread | None:
+        """Return the thread after one more token of the node; None if it is none."""
+        count = self.node.count
+        if (count is None and self.matcher is None) or (
+            count is not None and not (self.goes_on() and count.has(token_id))
+        ):
+            return None
+        matcher = None if self.matcher is None else self.matcher.fork()
+        if matcher is not None and not matcher.accept_token(token_id):
+            return None
+        thread = Thread(self.index, self.node, matcher, self.tokens + (count is not None))
+        return thread if thread.needed() <= thread.tokens_left() else None
+
+    def tokens_left(self) -> float:
+        """Return how many tokens the node may still take."""
+        count = self.node.count
+        return math.inf if count is None or count.high is None else count.high - self.tokens
+
+    def after_text(self, data: bytes) -> Thread | None:
+        """Return the thread after some text of the node; None if it is none."""
+        matcher = None if self.matcher is None else self.matcher.fork()
+        return Thread(self.index, self.node, matcher) if matcher is not None and matcher.accept_bytes(data) else None
+
+    def goes_on(self) -> bool:
+        """Whether one more token may be counted."""
+        return self.node.count is not None and self.tokens_left() > 0
+
+    def may_end(self) -> bool:
+        """Whether the node may end here."""
+        count = self.node.count
+        enough = count is None or self.tokens >= count.low
+        return enough and (self.matcher is None or self.matcher.is_accepting())
+
+    def needed(self) -> int:
+        """Return how many tokens the node takes to its end; 0 also where that is not known."""
+        count = self.node.count
+        least = 0 if count is None else max(count.low - self.tokens, 0)
+        return max(least, 0 if self.matcher is None else self.matcher.tokens_to_finish() or 0)
+
+    def place(self) -> int:
+        """Return a number, the same for threads of a node that go on alike; 0 where that is not known."""
+        count, matcher = self.node.count, self.matcher
+        tokens = 0 if count is None else min(self.tokens, count.low) if count.high is None else self.tokens
+        inside = 1 if matcher is None else matcher.place()
+        return inside and hash((tokens, inside)) | 1
+
+
+@without_property_locks
+class CountingEngine:
+    """Runs of tokens and the text between them; immutable but for its tables, shared between threads of a program.
+
+    Args:
+        nodes: The graph; a text begins in the first one.
+        vocabulary: The tokens of the model.
+    """
+
+    counts_tokens = True
+
+    def __init__(self, nodes: Sequence[Node], vocabulary: Vocabulary) -> None:
+        self.nodes = tuple(nodes)
+        self.vocabulary = vocabulary
+        self.width = -(-vocabulary.size // BITS)
+        #: Masks of the EOS ids, of every other id, and of all ids.
+        self.eos_words = words_of(vocabulary.eos_token_ids, self.width)
+        self.all_words = words_of(slice(vocabulary.size), self.width)
+        self.text_words = self.all_words & ~self.eos_words
+
+    def matcher(self) -> CountingMatcher:
+        """Return a cursor at the start of a text."""
+        return CountingMatcher(self)
+
+    def start(self) -> tuple[Thread, ...]:
+        """Return the threads at the start of a text."""
+        return self.closed([self._begun(0)])
+
+    def closed(self, threads: Iterable[Thread]) -> tuple[Thread, ...]:
+        """Return some threads with those at the start of the nodes that may follow, each place once."""
+        found: list[Thread] = []
+        known: set[tuple[int, int]] = set()
+        waiting = list(threads)
+        while waiting:
+            thread = waiting.pop()
+            place = thread.place()
+            if place and (thread.index, place) in known:
+                continue
+            known.add((thread.index, place))
+            found.append(thread)
+            if thread.may_end():
+                waiting.extend(map(self._begun, thread.node.following))
+        return tuple(found)
+
+    def _begun(self, index: int) -> Thread:
+        engine = self.nodes[index].engine
+        return Thread(index, self.nodes[index], None if engine is None else engine.matcher())
+
+    @cached_property
+    def _entries(self) -> list[int]:
+        """How many tokens the shortest text of each node takes; 0 also where that is not known."""
+        return [self._begun(index).needed() for index in range(len(self.nodes))]
+
+    @cached_property
+    def _rests(self) -> list[float]:
+        """How many tokens are needed after each node: shortest ways over the graph to one that may be the last."""
+        rests = [0 if node.final else math.inf for node in self.nodes]
+        known: list[float] = []
+        while rests != known:  # Bellman and Ford: as many rounds as the longest of these ways has nodes
+            known = list(rests)
+            for index, node in enumerate(self.nodes):
+                rests[index] = min([rests[index], *(self._entries[after] + rests[after] for after in node.following)])
+        return rests
+
+    def rest(self, thread: Thread) -> int:
+        """Return how many tokens are needed after the node of a thread."""
+        rest = self._rests[thread.index]
+        return 0 if math.isinf(rest) else int(rest)  # from such a node no text ends, and nothing can be promised
+
+    def needed(self, thread: Thread) -> int:
+        """Return how many tokens always suffice from a thread to the nearest end: each node by its shortest completion."""
+        return thread.needed() + self.rest(thread)
 
 
 @dataclass(frozen=True, slots=True)
