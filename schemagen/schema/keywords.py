@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import PATTERN_DIALECTS, kind_of
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
@@ -47,8 +47,9 @@ from schemagen.schema.ir import (
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
+    from schemagen.schema.normalise import Normaliser
     from schemagen.schema.subschemas import Subschemas
 
 #: An extension: whose syntax the `pattern` beside it is in. The schemas of types carry it where it is not ECMA-262.
@@ -73,36 +74,11 @@ _OTHER_NAMES = {
 }
 
 
-class Reader(Protocol):
-    """What keywords need from the normaliser, besides sub-schemas."""
-
-    @property
-    def dialect(self) -> str:
-        """Which reading of formats is wanted."""
-        ...
-
-    def const(self, value: Any) -> Const:
-        """Return the expression of one JSON value."""
-        ...
-
-    def disjoint(self, parts: list[Expression]) -> bool:
-        """Whether no value is plainly in all of the parts."""
-        ...
-
-    def name_pattern(self, names: Expression) -> ast.Regex:
-        """Return the strings that a schema allows, as a pattern."""
-        ...
-
-    def unsupported(self, node: Node, keyword: str, why: str) -> None:
-        """Refuse the keyword (strict), or note that it is checked afterwards."""
-        ...
-
-
 @dataclass(slots=True)
 class Node:
     """What the keywords of one schema object have said so far."""
 
-    reader: Reader
+    reader: Normaliser
     places: Subschemas
     record: SchemaRef
     schema: Mapping[str, Any]
@@ -252,6 +228,16 @@ def _count(node: Node, keyword: str, value: Any) -> int:
     return min(int(value), MAX_COUNT)
 
 
+def _bound_of(keyword: str, field_name: str) -> Callable[[Node, Any], None]:
+    """Return the reading of a keyword whose value is a length, or a number of items or members."""
+
+    def read(node: Node, value: Any) -> None:
+        setattr(node, field_name, _count(node, keyword, value))
+
+    read.__doc__ = f"`{keyword}`."
+    return read
+
+
 def _schemas(node: Node, keyword: str, value: Any) -> list[Expression]:
     if not isinstance(value, list) or not value:
         raise node.invalid(keyword, value, "a non-empty list of schemas")
@@ -285,7 +271,7 @@ def _pattern(node: Node, keyword: str, text: Any, dialect: Any = "ecma-262") -> 
     try:
         return parse_pattern(text, dialect, search=True)
     except UnsupportedPatternError as error:
-        node.reader.unsupported(node, keyword, f"{error.fact}, {error.at}")
+        node.reader.unsupported(node.record.pointer, keyword, f"{error.fact}, {error.at}", f"/{keyword}")
         return None
     except (PatternError, LimitError) as error:
         error.why = "; ".join(part for part in (error.at, error.why) if part)
@@ -403,9 +389,13 @@ def if_(node: Node, value: Any) -> None:
 
 def ref(node: Node, value: Any) -> None:
     """`$ref`: the schema that the reference leads to."""
+    _refer(node, "$ref", value, node.places.reference)
+
+
+def _refer(node: Node, keyword: str, value: Any, follow: Callable[[SchemaRef, str], SchemaRef]) -> None:
     if not isinstance(value, str):
-        raise node.invalid("$ref", value, "a URI reference")
-    target = node.places.reference(node.record, value)
+        raise node.invalid(keyword, value, "a URI reference")
+    target = follow(node.record, value)
     node.references.append(target)
     node.conjuncts.append(target)
 
@@ -440,18 +430,20 @@ def maximum(node: Node, value: Any) -> None:
 
 def exclusive_minimum(node: Node, value: Any) -> None:
     """`exclusiveMinimum`: a bound of its own since draft 6."""
-    if not isinstance(value, bool):
+    if _is_bound(node, "exclusiveMinimum", value):
         _bound(node, low=_number(node, "exclusiveMinimum", value), low_open=True)
-    elif node.record.draft != 4 and value:
-        raise node.invalid("exclusiveMinimum", value, 'a number (a boolean needs "$schema" of draft 4)')
 
 
 def exclusive_maximum(node: Node, value: Any) -> None:
     """`exclusiveMaximum`: a bound of its own since draft 6."""
-    if not isinstance(value, bool):
+    if _is_bound(node, "exclusiveMaximum", value):
         _bound(node, high=_number(node, "exclusiveMaximum", value), high_open=True)
-    elif node.record.draft != 4 and value:
-        raise node.invalid("exclusiveMaximum", value, 'a number (a boolean needs "$schema" of draft 4)')
+
+
+def _is_bound(node: Node, keyword: str, value: Any) -> bool:
+    if value is True and node.record.draft != 4:
+        raise node.invalid(keyword, value, 'a number (a boolean needs "$schema" of draft 4)')
+    return not isinstance(value, bool)
 
 
 def multiple_of(node: Node, value: Any) -> None:
@@ -463,17 +455,15 @@ def multiple_of(node: Node, value: Any) -> None:
     _bound(node, multiples=frozenset({divisor}))
 
 
+# --- lengths and sizes -------------------------------------------------------------------------------------------------
+
+#: In code points.
+min_length, max_length = _bound_of("minLength", "min_length"), _bound_of("maxLength", "max_length")
+min_items, max_items = _bound_of("minItems", "min_items"), _bound_of("maxItems", "max_items")
+min_properties = _bound_of("minProperties", "min_properties")
+max_properties = _bound_of("maxProperties", "max_properties")
+
 # --- strings -----------------------------------------------------------------------------------------------------------
-
-
-def min_length(node: Node, value: Any) -> None:
-    """`minLength`, in code points."""
-    node.min_length = _count(node, "minLength", value)
-
-
-def max_length(node: Node, value: Any) -> None:
-    """`maxLength`, in code points."""
-    node.max_length = _count(node, "maxLength", value)
 
 
 def pattern(node: Node, value: Any) -> None:
@@ -497,28 +487,18 @@ def format_(node: Node, value: Any) -> None:
 def items(node: Node, value: Any) -> None:
     """`items`: every item after the prefix; a list of schemas is the prefix itself (before 2020-12)."""
     if isinstance(value, list):
-        node.prefix = tuple(node.child(schema, "items", str(k)) for k, schema in enumerate(value))
+        prefix_items(node, value, "items")
         if "additionalItems" in node.schema:
             node.items = node.child(node.schema["additionalItems"], "additionalItems")
-        return
-    node.items = node.child(value, "items")
+    else:
+        node.items = node.child(value, "items")
 
 
-def prefix_items(node: Node, value: Any) -> None:
+def prefix_items(node: Node, value: Any, keyword: str = "prefixItems") -> None:
     """`prefixItems`: a schema for each of the first items."""
     if not isinstance(value, list):
-        raise node.invalid("prefixItems", value, "a list of schemas")
-    node.prefix = tuple(node.child(schema, "prefixItems", str(k)) for k, schema in enumerate(value))
-
-
-def min_items(node: Node, value: Any) -> None:
-    """`minItems`."""
-    node.min_items = _count(node, "minItems", value)
-
-
-def max_items(node: Node, value: Any) -> None:
-    """`maxItems`."""
-    node.max_items = _count(node, "maxItems", value)
+        raise node.invalid(keyword, value, "a list of schemas")
+    node.prefix = tuple(node.child(schema, keyword, str(k)) for k, schema in enumerate(value))
 
 
 def unique_items(node: Node, value: Any) -> None:
@@ -572,45 +552,31 @@ def required(node: Node, value: Any) -> None:
         node.required = tuple(dict.fromkeys(_names(node, "required", value)))
 
 
-def min_properties(node: Node, value: Any) -> None:
-    """`minProperties`."""
-    node.min_properties = _count(node, "minProperties", value)
-
-
-def max_properties(node: Node, value: Any) -> None:
-    """`maxProperties`."""
-    node.max_properties = _count(node, "maxProperties", value)
-
-
 def _when_present(node: Node, key: str, consequence: Expression) -> None:
     absent = node.places.place(node.record, {"properties": {key: False}}, "dependencies", key, "absent")
     present = node.places.place(node.record, {"required": [key]}, "dependencies", key, "present")
     node.conjuncts.append(union_of(absent, intersection_of(present, consequence)))
 
 
-def dependent_required(node: Node, value: Any) -> None:
+def dependent_required(node: Node, value: Any, keyword: str = "dependentRequired") -> None:
     """`dependentRequired`: keys that other keys call for."""
-    for key, names in _mapping(node, "dependentRequired", value).items():
-        demanded = _names(node, "dependentRequired", names)
-        consequence = node.places.place(node.record, {"required": demanded}, "dependentRequired", key)
-        _when_present(node, key, consequence)
+    for key, names in _mapping(node, keyword, value).items():
+        demanded = {"required": _names(node, keyword, names)}
+        _when_present(node, key, node.places.place(node.record, demanded, keyword, key))
 
 
-def dependent_schemas(node: Node, value: Any) -> None:
+def dependent_schemas(node: Node, value: Any, keyword: str = "dependentSchemas") -> None:
     """`dependentSchemas`: schemas that keys call for."""
-    for key, schema in _mapping(node, "dependentSchemas", value).items():
-        _when_present(node, key, node.child(schema, "dependentSchemas", key))
+    for key, schema in _mapping(node, keyword, value).items():
+        _when_present(node, key, node.child(schema, keyword, key))
 
 
 def dependencies(node: Node, value: Any) -> None:
     """`dependencies`: the older form of both."""
     for key, what in _mapping(node, "dependencies", value).items():
         names = [what] if isinstance(what, str) else what
-        if isinstance(names, list):
-            demanded = _names(node, "dependencies", names)
-            _when_present(node, key, node.places.place(node.record, {"required": demanded}, "dependencies", key))
-        else:
-            _when_present(node, key, node.child(what, "dependencies", key))
+        read = dependent_required if isinstance(names, list) else dependent_schemas
+        read(node, {key: names}, "dependencies")
 
 
 def unevaluated_properties(node: Node, value: Any) -> None:
@@ -627,11 +593,7 @@ def unevaluated_items(node: Node, value: Any) -> None:
 
 def dynamic_ref(node: Node, value: Any) -> None:
     """`$dynamicRef`: the outermost schema that was passed through and has the same dynamic anchor."""
-    if not isinstance(value, str):
-        raise node.invalid("$dynamicRef", value, "a URI reference")
-    target = node.places.dynamic_reference(node.record, value)
-    node.references.append(target)
-    node.conjuncts.append(target)
+    _refer(node, "$dynamicRef", value, node.places.dynamic_reference)
 
 
 def recursive_ref(node: Node, value: Any) -> None:

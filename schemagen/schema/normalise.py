@@ -38,7 +38,7 @@ from schemagen.schema.ir import (
     intersection_of,
 )
 from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
-from schemagen.schema.keywords import Node, branches_alone, exact, exactly_one, shown
+from schemagen.schema.keywords import Node, exact, exactly_one, shown
 from schemagen.schema.report_log import ReportLog
 from schemagen.schema.scalars import string_pattern
 from schemagen.schema.subschemas import Subschemas
@@ -128,16 +128,16 @@ class Normaliser:
         reader._emptiness, reader._reads_names = PlainEmptiness(), True  # noqa: SLF001 - of this class
         return reader
 
-    def unsupported(self, node: Node, keyword: str, why: str) -> None:
-        """Refuse the keyword (strict), or note that it is checked afterwards."""
+    def unsupported(self, pointer: str, keyword: str, why: str, inside: str = "") -> None:
+        """Refuse the keyword of a schema (strict), or note that it is checked afterwards."""
         if self.strict:
             raise UnsupportedSchemaError(
                 f"the keyword {keyword!r} cannot be enforced here",
-                at=f"{node.record.pointer}/{keyword}",
+                at=pointer + inside,
                 why=why,
                 fix="leave it out, or compile with strict=False to have it checked on the finished value",
             )
-        self._log.mark_unchecked(node.record.pointer, keyword, why)
+        self._log.mark_unchecked(pointer, keyword, why)
 
     @property
     def is_exact(self) -> bool:
@@ -229,15 +229,7 @@ class Normaliser:
 
     def refuse(self, expression: Expression, keyword: str, why: str) -> None:
         """Refuse a keyword found too hard after its value was worked out (strict), or leave it to the check afterwards."""
-        pointer = self._pointer(expression)
-        if self.strict:
-            raise UnsupportedSchemaError(
-                f"the keyword {keyword!r} cannot be enforced here",
-                at=pointer,
-                why=why,
-                fix="leave it out, or compile with strict=False to have it checked on the finished value",
-            )
-        self._log.mark_unchecked(pointer, keyword, why)
+        self.unsupported(self._pointer(expression), keyword, why)
 
     def _uncomplemented(self, inner: Expression, keyword: str) -> ValueSet:
         pointer = self._pointer(inner)
@@ -271,7 +263,7 @@ class Normaliser:
             return ANYTHING if schema else NOTHING
         if not isinstance(schema, dict):
             raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=place.pointer)
-        value = self._combined(place, self._node(place))
+        value = self._combined(place, self.node(place))
         if not self._reads_names:
             self.subschemas.remember(place, value)
         return value
@@ -293,25 +285,8 @@ class Normaliser:
             value = self._algebra().intersection(value, self.value(rule))
         return value
 
-    # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
-
-    def place(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef:
-        """Return the place of a sub-schema."""
-        return self.subschemas.place(parent, schema, *tokens)
-
-    def references(self, place: SchemaRef) -> list[SchemaRef]:
-        """Return the places that the references of a schema lead to."""
-        return list(self._node(place).references)
-
-    def key_pattern(self, place: SchemaRef, text: str) -> ast.Regex:
-        """Return the keys that a pattern of `patternProperties` matches."""
-        return self._node(place).key_patterns[text]
-
-    def one_of(self, place: SchemaRef) -> list[Expression]:
-        """Return the branches of `oneOf`, each without the others."""
-        return branches_alone(self._node(place), self._node(place).exclusive[0], [])
-
-    def _node(self, place: SchemaRef) -> Node:
+    def node(self, place: SchemaRef) -> Node:
+        """Return what the keywords of a schema say."""
         known = self._nodes.get(place)
         if known is not None:
             return known

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import LimitError
 from schemagen.schema.ir import (
@@ -27,34 +27,16 @@ from schemagen.schema.ir import (
     intersection_of,
     union_of,
 )
+from schemagen.schema.keywords import branches_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.regex import ast
+    from schemagen.schema.normalise import Normaliser
 
 MAX_ALTERNATIVES = 256
 MAX_DEPTH = 24
-
-
-class Source(Protocol):
-    """The part of the normaliser that this module uses."""
-
-    def place(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef:
-        """Return the place of a sub-schema."""
-        ...
-
-    def references(self, place: SchemaRef) -> list[SchemaRef]:
-        """Return the places that the references of a schema lead to."""
-        ...
-
-    def key_pattern(self, place: SchemaRef, text: str) -> ast.Regex:
-        """Return the keys that a pattern of `patternProperties` matches."""
-        ...
-
-    def one_of(self, place: SchemaRef) -> list[Expression]:
-        """Return the branches of `oneOf`, each without the others."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +75,7 @@ Alternative = tuple[Expression, Evaluated]
 _NOTHING: Alternative = (ANY, Evaluated())
 
 
-def alternatives(source: Source, place: SchemaRef, depth: int = 0) -> list[Alternative]:
+def alternatives(source: Normaliser, place: SchemaRef, depth: int = 0) -> list[Alternative]:
     """Return the ways to satisfy what is applied in place at ``place``, each with what it evaluates.
 
     The expressions do not repeat the constraints of ``place`` itself.
@@ -107,17 +89,17 @@ def alternatives(source: Source, place: SchemaRef, depth: int = 0) -> list[Alter
         return [(intersection_of(sub, expression), seen) for expression, seen in alternatives(source, sub, depth + 1)]
 
     def child(value: Any, *tokens: str) -> list[Alternative]:
-        return inner(source.place(place, value, *tokens))
+        return inner(source.subschemas.place(place, value, *tokens))
 
     ways: list[Alternative] = [(ANY, own(source, place, nested=depth > 0))]
-    for target in source.references(place):
+    for target in source.node(place).references:
         ways = _product(ways, inner(target))
     for index, branch in enumerate(schema.get("allOf", [])):
         ways = _product(ways, child(branch, "allOf", str(index)))
     if "anyOf" in schema:
         ways = _product(ways, _any([child(b, "anyOf", str(k)) for k, b in enumerate(schema["anyOf"])]))
     if "oneOf" in schema:
-        alone = source.one_of(place)
+        alone = branches_alone(source.node(place), source.node(place).exclusive[0], [])
         branches = [child(b, "oneOf", str(k)) for k, b in enumerate(schema["oneOf"])]
         ways = _product(
             ways, [(intersection_of(e, w), s) for e, branch in zip(alone, branches, strict=True) for w, s in branch]
@@ -129,9 +111,9 @@ def alternatives(source: Source, place: SchemaRef, depth: int = 0) -> list[Alter
     return ways
 
 
-def _dependent(source: Source, place: SchemaRef, key: str, consequence: list[Alternative]) -> list[Alternative]:
-    absent = source.place(place, {"properties": {key: False}}, "dependentSchemas", key, "absent")
-    present = source.place(place, {"required": [key]}, "dependentSchemas", key, "present")
+def _dependent(source: Normaliser, place: SchemaRef, key: str, consequence: list[Alternative]) -> list[Alternative]:
+    absent = source.subschemas.place(place, {"properties": {key: False}}, "dependentSchemas", key, "absent")
+    present = source.subschemas.place(place, {"required": [key]}, "dependentSchemas", key, "present")
     return [(absent, Evaluated()), *((intersection_of(present, e), s) for e, s in consequence)]
 
 
@@ -175,7 +157,7 @@ def _check(count: int) -> None:
         )
 
 
-def own(source: Source, place: SchemaRef, *, nested: bool) -> Evaluated:
+def own(source: Normaliser, place: SchemaRef, *, nested: bool) -> Evaluated:
     """Return what the keywords of a schema evaluate by themselves; its unevaluated ones only where it is nested."""
     schema, draft = place.schema, place.draft
     items = schema.get("items")
@@ -183,10 +165,10 @@ def own(source: Source, place: SchemaRef, *, nested: bool) -> Evaluated:
     rest = "items" in schema if draft >= 2020 else isinstance(items, dict | bool) or "additionalItems" in schema
     matching: frozenset[Expression] = frozenset()
     if draft >= 2020 and "contains" in schema:
-        matching = frozenset({source.place(place, schema["contains"], "contains")})
+        matching = frozenset({source.subschemas.place(place, schema["contains"], "contains")})
     return Evaluated(
         names=frozenset(schema.get("properties", ())),
-        patterns=frozenset(source.key_pattern(place, text) for text in schema.get("patternProperties", ())),
+        patterns=frozenset(source.node(place).key_patterns[text] for text in schema.get("patternProperties", ())),
         every_key="additionalProperties" in schema or (nested and "unevaluatedProperties" in schema),
         items=len(prefix),
         every_item=rest or (nested and "unevaluatedItems" in schema),

@@ -89,11 +89,11 @@ class PythonWriter(RuleWriter):
             return []
         names = asserted(values.schema, values.draft)
         if names == ["$ref"]:
-            return [*self.normaliser.references(values)]
+            return [*self.normaliser.node(values).references]
         if "anyOf" not in names:
             return []
         branches = [
-            self.normaliser.place(values, schema, "anyOf", str(index))
+            self.normaliser.subschemas.place(values, schema, "anyOf", str(index))
             for index, schema in enumerate(values.schema["anyOf"])
         ]
         return [*branches] if names == ["anyOf"] else [intersection_of(branch, values) for branch in branches]
@@ -106,7 +106,7 @@ class PythonWriter(RuleWriter):
             return ""
         schema = values.schema
         if isinstance(schema, dict) and FORM not in schema and "$ref" in schema:
-            return next(filter(None, map(self._form, self.normaliser.references(values))), "")
+            return next(filter(None, map(self._form, self.normaliser.node(values).references)), "")
         return str(schema.get(FORM, "")) if isinstance(schema, dict) else ""
 
     def _scalar(self, value: ValueSet) -> Expression:

@@ -84,7 +84,7 @@ class XmlWriter(RuleWriter):
             return ""
         schema = values.schema
         if isinstance(schema, dict) and "$ref" in schema:
-            return next(iter(map(self._named, self.normaliser.references(values))), "")
+            return next(iter(map(self._named, self.normaliser.node(values).references)), "")
         is_object = isinstance(schema, dict) and schema.get("type") == "object"
         return element_name(str(schema.get("title", ""))) if is_object else ""
 

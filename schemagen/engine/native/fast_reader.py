@@ -13,17 +13,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
-from schemagen.schema.ir import SchemaRef
+from schemagen.schema.ir import ANYTHING, SchemaRef
 from schemagen.schema.keyword_table import OTHER_KEYWORDS, SELF_CONTAINED
 from schemagen.schema.normalise import Normaliser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import TypeGuard
 
     from schemagen import _core
+    from schemagen.engine.native.scalars import ScalarLowering
     from schemagen.engine.options import Limits
     from schemagen.schema.formats.table import Dialect
-    from schemagen.schema.ir import Expression, ValueSet
+    from schemagen.schema.ir import Expression
 
 #: What a table of leaves begins with, in the order of the core.
 BASICS = ("null", "boolean", "integer", "number", "string")
@@ -34,13 +35,6 @@ def _words() -> _core.KeywordTable:
     from schemagen import _core
 
     return _core.KeywordTable(sorted(SELF_CONTAINED), sorted(OTHER_KEYWORDS))
-
-
-def basic_values(draft: int, dialect: Dialect) -> Iterator[ValueSet]:
-    """Yield what the `BASICS` allow."""
-    for name in BASICS:
-        normaliser = Normaliser({"$schema": DIALECTS[draft], "type": name}, dialect=dialect)
-        yield normaliser.value(normaliser.root)
 
 
 class PrimitiveNodes(NamedTuple):
@@ -55,50 +49,15 @@ class PrimitiveNodes(NamedTuple):
     anything: int
 
 
-def primitive_nodes(basics: list[tuple[int, list[tuple[int, int, int]]]], anything: int) -> PrimitiveNodes:
-    """Return what the core has to know: the `BASICS`, each a node and strings, and the node of anything."""
+def primitive_nodes(scalars: ScalarLowering, draft: int, dialect: Dialect) -> PrimitiveNodes:
+    """Return what the core has to know before it reads a schema of a draft."""
     from schemagen import _core
 
-    return PrimitiveNodes(_core.Leaves(basics), anything)
-
-
-class CorePass:
-    """A schema that the core has read as far as it goes.
-
-    Args:
-        builder: Where the values are defined.
-        start: The part that is known already.
-        schema: The root schema.
-        draft: Its draft.
-        limits: Of the compilation.
-        gives_way: Whether other threads may run meanwhile, because none of them can change the schema.
-
-    Raises:
-        LimitError: It took too long.
-    """
-
-    __slots__ = ("_most", "builder", "core", "left")
-
-    def __init__(
-        self,
-        builder: _core.Builder,
-        start: PrimitiveNodes,
-        schema: dict[str, Any],
-        draft: int,
-        limits: Limits,
-        *,
-        gives_way: bool,
-    ) -> None:
-        make: type[_core.SchemaReader] = sys.modules["schemagen._core"].SchemaReader
-        self.builder = builder
-        self.core = make(builder, _words(), start.leaves, schema, draft, start.anything, limits.max_depth, gives_way)
-        self._most = limits.max_states
-        self.left = self.core.read(self.core.root, schema, self._most)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is left to do, and no limit stopped the core."""
-        return not self.left and self.builder.value_count <= self._most
+    basics = []
+    for name in BASICS:
+        normaliser = Normaliser({"$schema": DIALECTS[draft], "type": name}, dialect=dialect)
+        basics.append(scalars.lower(normaliser.value(normaliser.root)))
+    return PrimitiveNodes(_core.Leaves(basics), scalars.lower(ANYTHING)[0])
 
 
 def plain_draft(schema: Any, marshalled: bytes | None) -> int | None:
@@ -124,7 +83,7 @@ class Deferred(NamedTuple):
     Attributes:
         value: Its number.
         expression: The values that it allows.
-        is_strange: Whether the core has looked at this very schema; else it may still read it.
+        is_unsupported: Whether the core has looked at this very schema; else it may still read it.
         key: What the core knows a leaf by.
     """
 
@@ -134,49 +93,77 @@ class Deferred(NamedTuple):
     key: bytes | None
 
 
-class Reading:
-    """One schema, read by the core and by the front end in turns.
+class CorePass:
+    """A schema that the core has read as far as it goes, and that it and the front end go on reading in turns.
 
     Args:
-        normaliser: Of the schema.
-        begun: What the core has made of it.
-        most: Values after which the core stops; the caller finds that there are too many.
+        builder: Where the values are defined.
+        start: The part that is known already.
+        schema: The root schema.
+        draft: Its draft.
+        limits: Of the compilation. After so many values the core stops, and the caller finds that there are too many.
+        gives_way: Whether other threads may run meanwhile, because none of them can change the schema.
+
+    Attributes:
+        builder: As given.
+        core: The reader in the core.
+
+    Raises:
+        LimitError: It took too long.
     """
 
-    def __init__(self, normaliser: Normaliser, begun: CorePass, most: int) -> None:
-        self._normaliser = normaliser
-        self._core = begun.core
-        self._most = most
+    __slots__ = ("_left", "_most", "builder", "core")
 
-    def value_of(self, place: SchemaRef) -> int:
+    def __init__(
+        self,
+        builder: _core.Builder,
+        start: PrimitiveNodes,
+        schema: dict[str, Any],
+        draft: int,
+        limits: Limits,
+        *,
+        gives_way: bool,
+    ) -> None:
+        make: type[_core.SchemaReader] = sys.modules["schemagen._core"].SchemaReader
+        self.builder = builder
+        self.core = make(builder, _words(), start.leaves, schema, draft, start.anything, limits.max_depth, gives_way)
+        self._most = limits.max_states
+        self._left = self.core.read(self.core.root, schema, self._most)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left to do, and no limit stopped the core."""
+        return not self._left and self.builder.value_count <= self._most
+
+    def value_of(self, expression: Expression) -> int:
         """Return the value of a place that was read or noted, 0 for none."""
-        schema = place.schema
-        return self._core.find(schema) if schema.__class__ is dict else 0  # True is one object wherever it stands
+        return self.core.find(expression.schema) if _is_object(expression) else 0
 
-    def note(self, place: SchemaRef, value: int) -> None:
-        """Tell the core which value a place has."""
-        schema = place.schema
-        if schema.__class__ is dict:
-            self._core.note(schema, value)
+    def note(self, expression: Expression, value: int) -> None:
+        """Tell the core which value an expression has, if it is a place."""
+        if _is_object(expression):
+            self.core.note(expression.schema, value)
 
-    def read(self, place: SchemaRef, value: int) -> list[Deferred]:
+    def left(self, normaliser: Normaliser) -> list[Deferred]:
+        """Return what the core left over of the root."""
+        return self._deferred(normaliser, normaliser.root, self._left)
+
+    def read(self, normaliser: Normaliser, place: SchemaRef, value: int) -> list[Deferred]:
         """Define a value as what a place allows, and all that is below; return what the core left over."""
-        schema = place.schema
-        if schema.__class__ is not dict:
+        if not _is_object(place):
             return [Deferred(value, place, is_unsupported=True, key=None)]
-        return self.left(place, self._core.read(value, schema, self._most))
+        return self._deferred(normaliser, place, self.core.read(value, place.schema, self._most))
 
-    def left(self, place: SchemaRef, told: list[Any]) -> list[Deferred]:
+    def _deferred(self, normaliser: Normaliser, place: SchemaRef, told: list[Any]) -> list[Deferred]:
         """Return what the core left over as expressions; the ways that it tells begin at a place."""
         left = []
         for value, schema, reference, tokens, key in told:
-            expression = self._normaliser.subschemas.below(place, schema, reference, tokens)
-            left.append(Deferred(value, expression, not tokens or self._is(expression, schema), key))
+            found = normaliser.subschemas.below(place, schema, reference, tokens)
+            was_seen = not tokens or not isinstance(found, SchemaRef) or found.schema is schema
+            left.append(Deferred(value, found, was_seen, key))
         return left
 
-    def _is(self, expression: Expression, schema: Any) -> bool:
-        return not isinstance(expression, SchemaRef) or expression.schema is schema
 
-    def keep(self, key: bytes, literal: int, strings: list[tuple[int, int, int]]) -> None:
-        """Remember what a leaf became."""
-        self._core.keep(key, literal, strings)
+def _is_object(expression: Expression) -> TypeGuard[SchemaRef]:
+    """Whether an expression is the place of a schema that the core can tell by its object: True is one wherever it stands."""
+    return isinstance(expression, SchemaRef) and expression.schema.__class__ is dict

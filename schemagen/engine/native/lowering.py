@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.engine.native.builder import CANONICAL, UTF8, builder_of
 from schemagen.engine.native.counters import NO_COUNTS, Counters
 from schemagen.engine.native.distinct import DistinctItems, UncountedError
-from schemagen.engine.native.fast_reader import CorePass, Deferred, Reading, basic_values, plain_draft, primitive_nodes
+from schemagen.engine.native.fast_reader import CorePass, plain_draft, primitive_nodes
 from schemagen.engine.native.key_classes import KeyClasses
 from schemagen.engine.native.node_cache import NODE_CACHES, PatternLowering, Strings
 from schemagen.engine.native.scalars import ScalarLowering, canonical
@@ -27,7 +27,6 @@ from schemagen.schema.ir import (
     NEVER,
     ArrayDisjunct,
     Expression,
-    KeyRule,
     ObjectDisjunct,
     Resolved,
     SchemaRef,
@@ -37,6 +36,7 @@ from schemagen.threads.free_threading import LARGE
 
 if TYPE_CHECKING:
     from schemagen import _core
+    from schemagen.engine.native.fast_reader import Deferred
     from schemagen.engine.options import Limits
     from schemagen.schema.formats.table import Dialect
     from schemagen.schema.normalise import Normaliser
@@ -65,8 +65,7 @@ def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Opti
     start = starts.get(draft)
     if start is None:
         scalars = ScalarLowering(builder, cache, options.number_style)
-        basics = [scalars.lower(value) for value in basic_values(draft, dialect)]
-        start = starts.setdefault(draft, primitive_nodes(basics, scalars.lower(ANYTHING)[0]))
+        start = starts.setdefault(draft, primitive_nodes(scalars, draft, dialect))
     # A schema without bytes is that of a type, and does not change. Of a large one the compiler has made a copy.
     gives_way = marshalled is None or len(marshalled) > LARGE
     return CorePass(builder, start, schema, draft, options.limits, gives_way=gives_way)
@@ -104,14 +103,12 @@ class JsonLowering:
         self._values: dict[Expression, int] = {NEVER: 0}
         self._waiting: list[tuple[Expression, int]] = []
         self._at: Expression = NEVER  # what is being defined, for errors
-        self._reading: Reading | None = None
-        self._strange: set[Expression] = set()  # places that the core has looked at
+        self._begun = begun
+        self._unsupported: set[Expression] = set()  # places that the core has looked at
         self._keys: dict[int, bytes] = {}  # what the core knows the leaves by that are waiting
         if begun is not None:
-            root = normaliser.root
-            self._values[ANY], self._values[root] = begun.core.any, begun.core.root
-            self._reading = Reading(normaliser, begun, options.limits.max_states)
-            self._note(self._reading.left(root, begun.left))
+            self._values[ANY], self._values[normaliser.root] = begun.core.any, begun.core.root
+            self._note(begun.left(normaliser))
 
     def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the constraint of the whole schema.
@@ -156,10 +153,8 @@ class JsonLowering:
 
     def _value(self, expression: Expression) -> int:
         known = self._values.get(expression)
-        if known is None and self._reading is not None and isinstance(expression, SchemaRef):
-            known = self._reading.value_of(expression) or None
-            if known is not None:
-                self._values[expression] = known
+        if known is None and self._begun is not None and (found := self._begun.value_of(expression)):
+            known = self._values[expression] = found
         if known is None:
             known = self._values[expression] = self.builder.declare_value()
             leaf = self._leaves.get(expression) if isinstance(expression, Resolved) else None
@@ -167,16 +162,16 @@ class JsonLowering:
                 self.builder.define_value(known, *leaf, [], [])
                 return known
             self._waiting.append((expression, known))
-            if self._reading is not None and isinstance(expression, SchemaRef):
-                self._reading.note(expression, known)
+            if self._begun is not None:
+                self._begun.note(expression, known)
         return known
 
     def _define(self, expression: Expression, known: int) -> None:
         if expression is ANY:
             self._define_any(known)
             return
-        if self._reading is not None and isinstance(expression, SchemaRef) and expression not in self._strange:
-            self._note(self._reading.read(expression, known))
+        if self._begun is not None and isinstance(expression, SchemaRef) and expression not in self._unsupported:
+            self._note(self._begun.read(self.normaliser, expression, known))
             return
         value = self.normaliser.value(expression)
         scalars = self.scalars.lower(value)
@@ -194,8 +189,8 @@ class JsonLowering:
         if isinstance(expression, Resolved):
             self._leaves[expression] = scalars
         key = self._keys.get(known)
-        if key is not None and self._reading is not None and self.normaliser.is_exact:
-            self._reading.keep(key, *scalars)
+        if key is not None and self._begun is not None and self.normaliser.is_exact:
+            self._begun.core.keep(key, *scalars)
 
     def _note(self, leftovers: list[Deferred]) -> None:
         """Note what the core left over."""
@@ -203,7 +198,7 @@ class JsonLowering:
             self._values.setdefault(left.expression, left.value)
             self._waiting.append((left.expression, left.value))
             if left.is_unsupported:
-                self._strange.add(left.expression)
+                self._unsupported.add(left.expression)
             if left.key is not None:
                 self._keys[left.value] = left.key
 
@@ -284,8 +279,16 @@ class JsonLowering:
             elif key in required:
                 return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
         high = -1 if disjunct.max_properties is None else disjunct.max_properties
-        if not disjunct.counts and disjunct.names is ast.ANY_STRING and _is_plain(disjunct.rules):
-            extras = self._one_class(disjunct.rules)
+        rules = disjunct.rules
+        if (
+            not disjunct.counts
+            and disjunct.names is ast.ANY_STRING
+            and (not rules or (len(rules) == 1 and not rules[0].patterns))
+        ):
+            # No pattern tells the undeclared keys apart: they are one open class, or none.
+            value = rules[0].additional if rules else ANY
+            any_key = self.builder.any_string(CANONICAL)
+            extras = [] if value is NEVER else [(any_key, True, self._option(value))]
             return self.builder.add_object(properties, extras, disjunct.min_properties, high, [True])
         classes = KeyClasses(self.builder, self.scalars.patterns, self.normaliser.check_time)
         extras = [
@@ -293,16 +296,6 @@ class JsonLowering:
             for keys in classes.of(disjunct, [spelled for spelled, _, _ in properties])
         ]
         return self.builder.add_object(properties, extras, disjunct.min_properties, high, counters.final())
-
-    def _one_class(self, rules: tuple[KeyRule, ...]) -> list[tuple[int, bool, OptionLists]]:
-        """Return the keys that are not declared where no pattern tells them apart: one open class, or none."""
-        value = rules[0].additional if rules else ANY
-        return [] if value is NEVER else [(self.builder.any_string(CANONICAL), True, self._option(value))]
-
-
-def _is_plain(rules: tuple[KeyRule, ...]) -> bool:
-    """Whether all undeclared keys are alike."""
-    return not rules or (len(rules) == 1 and not rules[0].patterns)
 
 
 def unsatisfiable() -> UnsatisfiableSchemaError:
