@@ -74,9 +74,9 @@ def range_pattern(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
     bounds = replace(number_bounds(disjunct), multiple_of=common_multiple(disjunct.multiples))
     parts = [number_range_regex(bounds, style)]
     if disjunct.integer is False:
-        integers = number_whole_regex() if disjunct.plain else number_superset_regex(NumberBounds(integer=True), style)
+        integers = number_whole_regex() if disjunct.plain else number_superset_regex(NumberBounds(integer=True))
         parts.append(ast.complement(integers))
-    parts.extend(ast.complement(number_value_regex(v, style)) for v in sorted(disjunct.not_values))
+    parts.extend(ast.complement(number_value_regex(v)) for v in sorted(disjunct.not_values))
     return ast.conjunction(*parts)
 
 
@@ -97,7 +97,7 @@ def number_pattern(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
     bounds = replace(number_bounds(disjunct), multiple_of=multiple)
     if not (disjunct.not_multiples or disjunct.not_values or disjunct.integer is False):
         return number_regex(bounds, style)
-    outside = [number_superset_regex(NumberBounds(multiple_of=m), style) for m in sorted(disjunct.not_multiples)]
+    outside = [number_superset_regex(NumberBounds(multiple_of=m)) for m in sorted(disjunct.not_multiples)]
     return ast.conjunction(range_pattern(disjunct, style), number_regex(bounds, style), *map(ast.complement, outside))
 
 

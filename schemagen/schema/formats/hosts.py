@@ -11,7 +11,8 @@ host names have none of them (and their superset has all).
 from __future__ import annotations
 
 from schemagen.regex import ast
-from schemagen.schema.formats.parts import ALNUM, ALPHA, DIGIT, HEX, LDH, any_case, integers, some, without, words
+from schemagen.schema.formats.parts import ALNUM, ALPHA, DIGIT, HEX, LDH, any_case, some, without, words
+from schemagen.schema.numbers.ranges import integer_range_regex
 
 _DOT = ast.char_set(".")
 _DASH = ast.char_set("-")
@@ -84,7 +85,7 @@ def hostname_superset_regex() -> ast.Regex:
 
 def ipv4_regex() -> ast.Regex:
     """Four decimal octets without leading zeros (RFC 2673 section 3.2)."""
-    octet = integers(0, 255)
+    octet = integer_range_regex(0, 255)
     return ast.concat(*([octet, _DOT] * 3), octet)
 
 
@@ -115,7 +116,7 @@ def ipv6_regex(*, shortened_groups: int = 7) -> ast.Regex:
 
 def ipv4_network_regex() -> ast.Regex:
     """An IPv4 network as `ipaddress.IPv4Network` reads it: the host bits are zero; without prefix it is ``/32``."""
-    octet = integers(0, 255)
+    octet = integer_range_regex(0, 255)
     slash = ast.char_set("/")
     forms = [ast.concat(ipv4_regex(), ast.optional(ast.literal("/32")))]
     for whole in range(4):
@@ -134,11 +135,11 @@ def ipv6_network_regex() -> ast.Regex:
     """
     group = some(HEX, 1, 4)
     forms = [ast.concat(ipv6_regex(), ast.optional(ast.literal("/128")))]
-    forms.append(ast.concat(ast.literal("::/"), integers(0, 128)))
+    forms.append(ast.concat(ast.literal("::/"), integer_range_regex(0, 128)))
     for count in range(1, 8):
         head = ast.repeat(ast.concat(group, _COLON), count - 1, count - 1)
         end = ast.literal("::/")
-        forms.append(ast.concat(head, group, end, integers(16 * count, 128)))
+        forms.append(ast.concat(head, group, end, integer_range_regex(16 * count, 128)))
         for zeros in range(1, 4):
             last = ast.concat(some(HEX, 1, 4 - zeros), ast.literal("0" * zeros))
             forms.append(ast.concat(head, last, end, ast.literal(str(16 * count - 4 * zeros))))
@@ -147,7 +148,7 @@ def ipv6_network_regex() -> ast.Regex:
 
 def interface_regex(address: ast.Regex, bits: int) -> ast.Regex:
     """An address with an optional prefix length."""
-    return ast.concat(address, ast.optional(ast.concat(ast.char_set("/"), integers(0, bits))))
+    return ast.concat(address, ast.optional(ast.concat(ast.char_set("/"), integer_range_regex(0, bits))))
 
 
 def email_regex() -> ast.Regex:

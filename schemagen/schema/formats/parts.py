@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from schemagen.regex import ast
-from schemagen.schema.numbers import ranges as number_ranges
 
 DIGIT = ast.chars((0x30, 0x39))
 ALPHA = ast.chars((0x41, 0x5A), (0x61, 0x7A))
@@ -28,11 +27,6 @@ def without(base: ast.Regex, excluded: str) -> ast.Regex:
 def some(inner: ast.Regex, low: int = 1, high: int | None = None) -> ast.Regex:
     """``inner`` from ``low`` to ``high`` times; without arguments once or more."""
     return ast.repeat(inner, low, high)
-
-
-def integers(low: int, high: int) -> ast.Regex:
-    """Decimal integers from ``low`` to ``high`` without leading zeros."""
-    return number_ranges.integer_range_regex(low, high)
 
 
 def two_digits(low: int, high: int) -> ast.Regex:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from schemagen.regex import ast
 from schemagen.schema.formats.hosts import ipv4_regex, ipv6_regex, unreserved_label_regex
-from schemagen.schema.formats.parts import ALNUM, ALPHA, DIGIT, HEX, any_case, integers, some
+from schemagen.schema.formats.parts import ALNUM, ALPHA, DIGIT, HEX, any_case, some
+from schemagen.schema.numbers.ranges import integer_range_regex
 
 _SUB_DELIMS = ast.char_set("!$&'()*+,;=")
 _PERCENT = ast.concat(ast.char_set("%"), HEX, HEX)
@@ -146,7 +147,7 @@ def _python_authority() -> ast.Regex:
     host = ast.union(name, ipv4_regex(), ast.concat(ast.char_set("["), ipv6_regex(), ast.char_set("]")))
     text = some(ast.union(_URI.unreserved, _PERCENT))
     user = ast.concat(text, ast.optional(ast.concat(_COLON, text)), ast.char_set("@"))
-    return ast.concat(ast.optional(user), host, ast.optional(ast.concat(_COLON, integers(0, 65535))))
+    return ast.concat(ast.optional(user), host, ast.optional(ast.concat(_COLON, integer_range_regex(0, 65535))))
 
 
 def uri_template_regex() -> ast.Regex:

@@ -2,7 +2,7 @@
 
 Idea: with one digit other than 0 before the point, ``d.ddd`` times a power of ten, numbers compare by the power first.
 Powers strictly between those of the ends are free; at the power of an end the mantissa lies between the mantissas of the
-ends, which is a range of decimals with one integer digit (`number_ranges`). So a range costs three alternatives for each
+ends, which is a range of decimals with one integer digit (`ranges`). So a range costs three alternatives for each
 sign.
 
 Other mantissas (``12e1``, ``0.5e3``) are written only where no end but 0 matters and the power is far from the ends of
@@ -15,8 +15,17 @@ import math
 from fractions import Fraction
 
 from schemagen.regex import ast
-from schemagen.schema.numbers import ranges as number_ranges
-from schemagen.schema.numbers.ranges import DIGIT, MINUS, NONZERO, POINT, End
+from schemagen.schema.numbers.ranges import (
+    DIGIT,
+    MINUS,
+    NONZERO,
+    POINT,
+    End,
+    FractionDigits,
+    digit_range,
+    integer_range_regex,
+    magnitude_regex,
+)
 from schemagen.schema.numbers.spans import LARGEST, Span, fraction_length
 
 #: Powers that put no mantissa of the lengths below beyond float64.
@@ -123,12 +132,12 @@ def _at(
     if integer and power < _JSON_DIGITS:
         first = 1 if ends[0] is None else math.floor(ends[0][0]) + 1 if ends[0][1] else math.ceil(ends[0][0])
         last = 9 if ends[1] is None else math.ceil(ends[1][0]) - 1 if ends[1][1] else math.floor(ends[1][0])
-        return ast.concat(number_ranges.digit_range(first, min(last, 9)), _ZEROS, _exponents(power, power))
+        return ast.concat(digit_range(first, min(last, 9)), _ZEROS, _exponents(power, power))
     if integer:
         digits = _JSON_DIGITS
     lower = End("1", "", strict=False) if ends[0] is None else _end(ends[0])
     upper = None if ends[1] is None else _end(ends[1])
-    mantissas = number_ranges.magnitude_regex(lower, upper, number_ranges.Fraction(digits), 1)
+    mantissas = magnitude_regex(lower, upper, FractionDigits(digits), 1)
     return ast.concat(mantissas, _exponents(power, power))
 
 
@@ -152,11 +161,11 @@ def _exponents(low: int, high: int) -> ast.Regex:
     zeros = ast.repeat(ast.char_set("0"), 0, _LEADING_ZEROS)
     parts: list[ast.Regex] = []
     if low == -high:
-        parts.append(ast.concat(ast.optional(ast.char_set("+-")), zeros, number_ranges.integer_range_regex(0, high)))
+        parts.append(ast.concat(ast.optional(ast.char_set("+-")), zeros, integer_range_regex(0, high)))
     else:
         if high >= 0:
-            numbers = number_ranges.integer_range_regex(max(low, 0), high)
+            numbers = integer_range_regex(max(low, 0), high)
             parts.append(ast.concat(ast.optional(ast.char_set("+")), zeros, numbers))
         if low <= 0:
-            parts.append(ast.concat(MINUS, zeros, number_ranges.integer_range_regex(max(-high, 0), -low)))
+            parts.append(ast.concat(MINUS, zeros, integer_range_regex(max(-high, 0), -low)))
     return ast.concat(ast.char_set("eE"), ast.union(*parts))

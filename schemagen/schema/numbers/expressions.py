@@ -2,17 +2,16 @@
 
 Idea: the constraints of JSON Schema speak about values, a mask speaks about text. `number_regex` gives texts whose
 value certainly satisfies the constraint (for use where a text must match), `number_superset_regex` gives every text
-whose value could satisfy it (for use under negation). Ranges come from `number_ranges`, multiples from
-`number_multiples`.
+whose value could satisfy it (for use under negation). Ranges come from `ranges`, multiples from `multiples`.
 
 Two readings of one text have to agree, the exact decimal and the float64 that `json.loads` and pydantic make of it.
 Rounding is monotone, so an inclusive end that is a float (or is read as one) cannot be crossed. An exclusive end can be
 hit: ``0.99999999999999999999`` reads as ``1.0``. Such an end moves inwards to the midpoint of the two neighbouring
-floats (`number_spans.float_ends`), and outwards for the superset, so every float64 keeps a text and none is misjudged. An
+floats (`spans.float_ends`), and outwards for the superset, so every float64 keeps a text and none is misjudged. An
 integer beyond 2**53 as an end moves to where what json.dumps writes for the next float is inside; whole numbers are
 compared with it exactly.
 
-Exponents are written as `number_exponents` does, which is a part of what the compiled core writes (`number_rules`).
+Exponents are written as `exponents` does, which is a part of what the compiled core writes (`rules`).
 
 Known departure: validators that divide floats (jsonschema does for `multipleOf`) may call ``0.07`` no multiple of
 ``0.01``; here the decimal is what counts.
@@ -29,12 +28,9 @@ from fractions import Fraction
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.hashing import HashedOnce, hashed_once
-from schemagen.schema.numbers import (
-    exponents as number_exponents,
-    multiples as number_multiples,
-    ranges as number_ranges,
-)
-from schemagen.schema.numbers.ranges import DIGIT, MINUS, POINT, End
+from schemagen.schema.numbers.exponents import exponent_forms, large_exponents
+from schemagen.schema.numbers.multiples import Multiple, multiples_between
+from schemagen.schema.numbers.ranges import DIGIT, MINUS, NONZERO, POINT, End, FractionDigits, magnitude_regex
 from schemagen.schema.numbers.rules import (
     EXACT_DIGITS,
     MAX_DIVISOR,
@@ -126,7 +122,7 @@ def number_regex(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
     if divisor is None:
         return ast.union(plain, _exponents_of_multiples(bounds, style))
     span = exact_span(bounds)
-    texts = ast.conjunction(plain, number_multiples.multiples_between(divisor, span.low, span.high))
+    texts = ast.conjunction(plain, multiples_between(divisor, span.low, span.high))
     return ast.union(texts, _exponents_of_multiples(bounds, style))
 
 
@@ -149,7 +145,7 @@ def number_range_regex(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
     caps = caps_of(exact, step, style)
     texts = _decimals(exact, bounds, style, caps)
     if style.exponents and bounds.multiple_of is None and not _is_whole(bounds, style):
-        texts = ast.union(texts, number_exponents.exponent_forms(finite(float_ends(exact)), integer=bounds.integer))
+        texts = ast.union(texts, exponent_forms(finite(float_ends(exact)), integer=bounds.integer))
     if texts == ast.EMPTY and (error := nothing_between(exact, step)) is not None:
         raise error
     return texts
@@ -175,12 +171,10 @@ def _exponents_of_multiples(bounds: NumberBounds, style: NumberStyle) -> ast.Reg
         return ast.EMPTY
     least = power + next(shift for shift in range(MAX_DIVISOR.bit_length() + 1) if 10**shift % divisor == 0)
     span = finite(float_ends(exact_span(bounds)))
-    return ast.conjunction(
-        number_exponents.exponent_forms(span, integer=False), number_exponents.large_exponents(least)
-    )
+    return ast.conjunction(exponent_forms(span, integer=False), large_exponents(least))
 
 
-def number_superset_regex(bounds: NumberBounds, style: NumberStyle | None = None) -> ast.Regex:
+def number_superset_regex(bounds: NumberBounds) -> ast.Regex:
     """JSON texts of every number that could satisfy ``bounds``, in any form and of any length.
 
     Its complement is the sound way to say that a number must not satisfy them: it has every text whose exact value
@@ -188,17 +182,15 @@ def number_superset_regex(bounds: NumberBounds, style: NumberStyle | None = None
 
     Args:
         bounds: The constraint on the value.
-        style: Unused; a text in any style counts.
 
     Returns:
         The language over code points; `EMPTY` if no number satisfies the bounds.
     """
-    del style
     exact = exact_span(bounds)
     if exact.is_empty():
         return ast.EMPTY
     span = capped_outwards(float_safe(exact))
-    plain = _signed(span, number_ranges.Fraction(None), None)
+    plain = _signed(span, FractionDigits(None), None)
     if bounds.integer:
         plain = ast.conjunction(plain, ast.union(_integer_texts(), _inexact_texts()))
     if (divisor := divisor_of(bounds)) is not None:
@@ -206,23 +198,23 @@ def number_superset_regex(bounds: NumberBounds, style: NumberStyle | None = None
     return ast.union(plain, _any_exponent(number_mantissa()))
 
 
-def number_value_regex(value: float | Decimal | Fraction, style: NumberStyle | None = None) -> ast.Regex:
+def number_value_regex(value: float | Decimal | Fraction) -> ast.Regex:
     """Every text that could denote ``value``, for use under negation: ``1 1.0 1.00 10e-1``; ``-0`` for 0.
 
     With an exponent only the significant digits are compared, so ``1e5`` counts among the texts of 1.
 
     Args:
         value: A finite number.
-        style: Unused; a text in any style counts.
 
     Returns:
         The language over code points.
     """
-    del style
-    exact = _exact_value(value)
+    # The decimal that the canonical text denotes: 0.1 is one tenth.
+    exact = Fraction(Decimal(json.dumps(value))) if isinstance(value, (int, float)) else Fraction(value)
     span = capped_outwards(float_safe(Span(exact, low_strict=False, high=exact, high_strict=False)))
-    plain = _signed(span, number_ranges.Fraction(None), None)
-    significant = _literal_digits(exact)
+    plain = _signed(span, FractionDigits(None), None)
+    end = _end(abs(exact), strict=False)
+    significant = (end.integer + end.fraction).strip("0")
     filler = ast.star(ast.char_set("0."))
     spelled = [part for digit in significant for part in (ast.char_set(digit), ast.optional(POINT))]
     same_digits = ast.concat(ast.optional(MINUS), filler, *spelled, filler)
@@ -232,7 +224,7 @@ def number_value_regex(value: float | Decimal | Fraction, style: NumberStyle | N
 
 def number_whole_regex() -> ast.Regex:
     """Any JSON number text without a point and without an exponent."""
-    digits = ast.union(ast.char_set("0"), ast.concat(number_ranges.NONZERO, ast.star(DIGIT)))
+    digits = ast.union(ast.char_set("0"), ast.concat(NONZERO, ast.star(DIGIT)))
     return ast.concat(ast.optional(MINUS), digits)
 
 
@@ -248,14 +240,14 @@ def fraction_regex() -> ast.Regex:
         kept = EXACT_DIGITS - before
         near = [ast.concat(ast.repeat(digit, kept, kept), ast.star(DIGIT)) for digit in (zero, nine)]
         after = ast.conjunction(rests, *map(ast.complement, [*near, ast.star(zero)]))
-        whole = ast.concat(number_ranges.NONZERO, ast.repeat(DIGIT, before - 1, before - 1))
+        whole = ast.concat(NONZERO, ast.repeat(DIGIT, before - 1, before - 1))
         parts.append(ast.concat(ast.union(whole, zero) if before == 1 else whole, POINT, after))
     return ast.concat(ast.optional(MINUS), ast.union(*parts))
 
 
 def number_mantissa() -> ast.Regex:
     """Any JSON number text without exponent: sign, integer digits, fraction."""
-    everything = number_ranges.magnitude_regex(None, None, number_ranges.Fraction(None), None)
+    everything = magnitude_regex(None, None, FractionDigits(None), None)
     return ast.concat(ast.optional(MINUS), everything)
 
 
@@ -264,10 +256,10 @@ def _integer_texts() -> ast.Regex:
     return ast.concat(ast.optional(MINUS), ast.repeat(DIGIT, 1, None), ast.optional(zeros))
 
 
-def _multiple_superset(divisor: number_multiples.Multiple, span: Span) -> ast.Regex:
+def _multiple_superset(divisor: Multiple, span: Span) -> ast.Regex:
     """Every text of a multiple in the range; any text where an exact expression would be too large."""
     try:
-        return number_multiples.multiples_between(divisor, span.low, span.high)
+        return multiples_between(divisor, span.low, span.high)
     except LimitError:
         return ast.ANY_STRING
 
@@ -288,7 +280,7 @@ def exact_span(bounds: NumberBounds) -> Span:
     return Span(low, bounds.exclusive_minimum, high, bounds.exclusive_maximum)
 
 
-def divisor_of(bounds: NumberBounds) -> number_multiples.Multiple | None:
+def divisor_of(bounds: NumberBounds) -> Multiple | None:
     """``multiple_of`` for an engine: over the integers if those are asked for; None if it says nothing.
 
     Raises:
@@ -296,7 +288,7 @@ def divisor_of(bounds: NumberBounds) -> number_multiples.Multiple | None:
     """
     if bounds.multiple_of is None:
         return None
-    divisor = number_multiples.Multiple.of(bounds.multiple_of)
+    divisor = Multiple.of(bounds.multiple_of)
     if not bounds.integer:
         return divisor
     whole = divisor.of_integers()
@@ -309,14 +301,14 @@ def divisor_of(bounds: NumberBounds) -> number_multiples.Multiple | None:
 def _decimals(exact: Span, bounds: NumberBounds, style: NumberStyle, caps: Caps) -> ast.Regex:
     """Texts without exponent."""
     cap = caps.integer
-    whole = _range(on_grid(exact, 0), number_ranges.Fraction(0), cap)
+    whole = _range(on_grid(exact, 0), FractionDigits(0), cap)
     if _is_whole(bounds, style):
         return whole
     floats = finite(float_ends(exact))
     if not bounds.integer:
-        with_point = _range(on_grid(floats, caps.fraction), number_ranges.Fraction(caps.fraction), cap)
+        with_point = _range(on_grid(floats, caps.fraction), FractionDigits(caps.fraction), cap)
     else:
-        zeros = number_ranges.Fraction(caps.fraction, zeros_only=True)
+        zeros = FractionDigits(caps.fraction, zeros_only=True)
         span = on_grid(floats, 0)
         if bounds.multiple_of is None:
             with_point = _range(span, zeros, cap)
@@ -339,7 +331,7 @@ def _is_shared(exact: Span) -> bool:
     return low_shared and high_shared
 
 
-def _range(span: Span, fraction: number_ranges.Fraction, cap: int) -> ast.Regex:
+def _range(span: Span, fraction: FractionDigits, cap: int) -> ast.Regex:
     reachable = _reachable(span, cap)
     return ast.EMPTY if reachable.is_empty() else _signed(reachable, fraction, cap)
 
@@ -354,7 +346,7 @@ def _reachable(span: Span, cap: int) -> Span:
     return Span(low, span.low_strict and low is not None, high, span.high_strict and high is not None)
 
 
-def _signed(span: Span, fraction: number_ranges.Fraction, cap: int | None) -> ast.Regex:
+def _signed(span: Span, fraction: FractionDigits, cap: int | None) -> ast.Regex:
     """Texts of the values in ``span``: magnitudes, and after a minus sign the mirrored ones."""
     halves = [_magnitudes(half.magnitudes(), fraction, cap) for half in (span, span.mirrored())]
     if halves[0] == halves[1]:
@@ -362,13 +354,13 @@ def _signed(span: Span, fraction: number_ranges.Fraction, cap: int | None) -> as
     return ast.union(halves[0], ast.concat(MINUS, halves[1]))
 
 
-def _magnitudes(span: Span, fraction: number_ranges.Fraction, cap: int | None) -> ast.Regex:
+def _magnitudes(span: Span, fraction: FractionDigits, cap: int | None) -> ast.Regex:
     if span.is_empty() or (span.high is not None and span.high < 0):
         return ast.EMPTY
     unbounded = not span.low and not span.low_strict
     low = None if unbounded or span.low is None else _end(span.low, strict=span.low_strict)
     high = None if span.high is None else _end(span.high, strict=span.high_strict)
-    return number_ranges.magnitude_regex(low, high, fraction, cap)
+    return magnitude_regex(low, high, fraction, cap)
 
 
 def _end(value: Fraction, *, strict: bool) -> End:
@@ -399,11 +391,6 @@ def _any_exponent(mantissa: ast.Regex) -> ast.Regex:
 # 4) Literals.
 
 
-def _exact_value(value: float | Decimal | Fraction) -> Fraction:
-    """The decimal that the canonical text denotes: 0.1 is one tenth."""
-    return Fraction(Decimal(json.dumps(value))) if isinstance(value, (int, float)) else Fraction(value)
-
-
 def decimal_text(value: float | Decimal | Fraction) -> str:
     """Return what json.dumps writes for a number; a Decimal or Fraction without exponent.
 
@@ -418,9 +405,3 @@ def decimal_text(value: float | Decimal | Fraction) -> str:
     end = _end(abs(exact), strict=False)
     sign = "-" if exact < 0 else ""
     return sign + end.integer + ("." + end.fraction if end.fraction else "")
-
-
-def _literal_digits(value: Fraction) -> str:
-    """The significant digits of a decimal: no sign, no point, no zeros around."""
-    end = _end(abs(value), strict=False)
-    return (end.integer + end.fraction).strip("0")

@@ -41,7 +41,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Fraction:
+class FractionDigits:
     """The texts that may follow the integer digits.
 
     Attributes:
@@ -62,10 +62,10 @@ def digit_range(low: int, high: int) -> ast.Regex:
 def integer_range_regex(low: int, high: int) -> ast.Regex:
     """Unsigned integers from ``low`` to ``high`` without leading zeros."""
     ends = [End(str(value), "", strict=False) for value in (low, high)]
-    return magnitude_regex(ends[0], ends[1], Fraction(0), None)
+    return magnitude_regex(ends[0], ends[1], FractionDigits(0), None)
 
 
-def magnitude_regex(low: End | None, high: End | None, fraction: Fraction, max_digits: int | None) -> ast.Regex:
+def magnitude_regex(low: End | None, high: End | None, fraction: FractionDigits, max_digits: int | None) -> ast.Regex:
     """Unsigned JSON decimals without exponent whose value lies between the ends.
 
     Args:
@@ -92,7 +92,7 @@ def magnitude_regex(low: End | None, high: End | None, fraction: Fraction, max_d
     )
 
 
-def _free_lengths(shortest: int, longest: int | None, fraction: Fraction) -> ast.Regex:
+def _free_lengths(shortest: int, longest: int | None, fraction: FractionDigits) -> ast.Regex:
     """Every magnitude with ``shortest`` (>= 2) to ``longest`` integer digits."""
     if longest is not None and shortest > longest:
         return ast.EMPTY
@@ -100,12 +100,12 @@ def _free_lengths(shortest: int, longest: int | None, fraction: Fraction) -> ast
     return ast.concat(NONZERO, ast.repeat(DIGIT, shortest - 1, more), _free_fraction(fraction))
 
 
-def _of_length(length: int, low: End | None, high: End | None, fraction: Fraction) -> ast.Regex:
+def _of_length(length: int, low: End | None, high: End | None, fraction: FractionDigits) -> ast.Regex:
     """Magnitudes with exactly ``length`` integer digits between the ends, each of that length or None."""
     return _integer_digits(0, length, low, high, fraction)
 
 
-def _integer_digits(index: int, length: int, low: End | None, high: End | None, fraction: Fraction) -> ast.Regex:
+def _integer_digits(index: int, length: int, low: End | None, high: End | None, fraction: FractionDigits) -> ast.Regex:
     """The texts that may follow ``index`` digits; an end that is not None equals the digits so far."""
     if index == length:
         return _fraction_part(low, high, fraction)
@@ -128,13 +128,13 @@ def _integer_digits(index: int, length: int, low: End | None, high: End | None, 
 
 
 @lru_cache(maxsize=1024)
-def _free_digits(low: int, high: int, more: int, fraction: Fraction) -> ast.Regex:
+def _free_digits(low: int, high: int, more: int, fraction: FractionDigits) -> ast.Regex:
     """A digit from ``low`` to ``high``, ``more`` digits and a fraction, whatever they are."""
     return ast.concat(digit_range(low, high), ast.repeat(DIGIT, more, more), _free_fraction(fraction))
 
 
 @lru_cache(maxsize=64)
-def _free_fraction(fraction: Fraction) -> ast.Regex:
+def _free_fraction(fraction: FractionDigits) -> ast.Regex:
     """An optional point with any digits that ``fraction`` permits."""
     if fraction.digits == 0:
         return ast.EPSILON
@@ -142,7 +142,7 @@ def _free_fraction(fraction: Fraction) -> ast.Regex:
     return ast.optional(ast.concat(POINT, ast.repeat(digit, 1, fraction.digits)))
 
 
-def _fraction_part(low: End | None, high: End | None, fraction: Fraction) -> ast.Regex:
+def _fraction_part(low: End | None, high: End | None, fraction: FractionDigits) -> ast.Regex:
     """An optional point and digits, where the integer digits equal those of each end that is not None."""
     if fraction.zeros_only:
         return _free_fraction(fraction)

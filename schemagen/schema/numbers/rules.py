@@ -10,7 +10,7 @@ an exponent has to be a number that float64 holds exactly. Multiples of powers o
 
 Invariants: moving an end never adds a text that a validator refuses, and never drops what json.dumps writes for a float
 inside. The rules of multiples never add such a text either, but drop some multiples that need many digits. The language of a
-rule is a superset of what `numbers.number_regex` writes.
+rule is a superset of what `expressions.number_regex` writes.
 """
 
 from __future__ import annotations
