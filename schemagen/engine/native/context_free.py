@@ -31,7 +31,7 @@ from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from schemagen import _core
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
@@ -68,8 +68,9 @@ class _Lowering:
             self._numbers[Rule(name)] = len(self._numbers)
         self._lexemes: dict[tuple[Symbol, Lexeme], int] = {}
         self._expected = [] if grammar.tables is None else self._number_rows(grammar.tables.expected)
-        for way in self._ways():
-            self._lexemes.setdefault(way, len(self._lexemes))
+        for terminal in self.terminals if grammar.tables is None else ():
+            for lexeme in self._ways_of(terminal):
+                self._lexemes.setdefault((terminal, lexeme), len(self._lexemes))
 
     def _number_rows(self, rows: tuple[tuple[tuple[Terminal, Lexeme], ...], ...]) -> list[list[int]]:
         """Number the ways to read terminals; most rows, and the ways in them, are objects that were seen before."""
@@ -84,15 +85,6 @@ class _Lowering:
             known[id(row)] = [ways[id(way)] for way in row]
         return [known[id(row)] for row in rows]
 
-    def _ways(self) -> Iterator[tuple[Symbol, Lexeme]]:
-        """Yield the terminals that no table has, with the ways to read them."""
-        if self._grammar.tables is not None:
-            return
-        for symbol in self.terminals:
-            ways = self._ways_of(symbol)
-            for lexeme in ways:
-                yield symbol, lexeme
-
     def _ways_of(self, symbol: Symbol) -> tuple[Lexeme, ...]:
         if isinstance(symbol, Text):
             return (Lexeme(symbol.regex),)
@@ -100,15 +92,11 @@ class _Lowering:
 
     def lexemes(self) -> list[tuple[int, int, int, bool]]:
         """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""
-        marks = [(self._numbers[each], self._marks(each), EMPTY_NODE, False) for each in self._tokens()]
-        return [*((self._numbers[symbol], *self._lexeme(lexeme)) for symbol, lexeme in self._lexemes), *marks]
-
-    def _tokens(self) -> list[Token]:
-        return [symbol for symbol in self.terminals if isinstance(symbol, Token)]
-
-    def _marks(self, token: Token) -> int:
-        """Return the node of the marks of a token."""
-        return self._builder.literals([self._vocabulary.tokens[each] for each in ids_of(token, self._vocabulary)])
+        found = [(self._numbers[symbol], *self._lexeme(lexeme)) for symbol, lexeme in self._lexemes]
+        for token in (symbol for symbol in self.terminals if isinstance(symbol, Token)):
+            marks = [self._vocabulary.tokens[each] for each in ids_of(token, self._vocabulary)]
+            found.append((self._numbers[token], self._builder.literals(marks), EMPTY_NODE, False))
+        return found
 
     def _lexeme(self, lexeme: Lexeme) -> tuple[int, int, bool]:
         text = self._nodes.lower(nonempty(lexeme.text), UTF8)

@@ -1,4 +1,4 @@
-"""The error for a schema without instances: `schemagen.schema.conflicts.search`, asking the core."""
+"""The error for a schema without instances: `schemagen.schema.conflicts`, asking the core."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from schemagen.errors import SchemagenError, UnsatisfiableSchemaError
-from schemagen.schema.conflicts.search import explain
+from schemagen.schema.conflicts import explain
 from schemagen.schema.normalise import Normaliser
 from schemagen.threads.clock import Deadline
 
@@ -37,7 +37,7 @@ def explained(
         dialect: Of the compilation.
         resources: Of the compilation.
 
-    Cost: at most `schemagen.schema.conflicts.search.MAX_TRIALS` compilations without masks and about `MAX_SECONDS`.
+    Cost: at most `schemagen.schema.conflicts.MAX_TRIALS` compilations without masks and about `MAX_SECONDS`.
     """
     deadline = Deadline(min(MAX_SECONDS, options.limits.max_seconds))
 

@@ -1,1 +1,0 @@
-"""Why no instance satisfies a schema."""
