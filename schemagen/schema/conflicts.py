@@ -22,15 +22,7 @@ from schemagen.errors import LimitError
 from schemagen.regex.surrogates import surrogate_words
 from schemagen.schema.document import draft_of
 from schemagen.schema.ir import pointer_of
-from schemagen.schema.keyword_table import (
-    COMPANIONS,
-    NEGATING,
-    READERS,
-    SCHEMA_MAPS,
-    SELF_CONTAINED,
-    Holds,
-    named,
-)
+from schemagen.schema.keyword_table import COMPANIONS, NEGATING, READERS, SCHEMA_MAPS, SELF_CONTAINED, Holds, named
 from schemagen.schema.keywords import shown
 
 if TYPE_CHECKING:

@@ -143,10 +143,6 @@ def _surrogates(low: int, high: int) -> ast.Regex:
     return ast.union(*parts)
 
 
-def _quoted(content: ast.Regex) -> ast.Regex:
-    return ast.concat(ast.literal('"'), content, ast.literal('"'))
-
-
 # --- values ------------------------------------------------------------------------------------------------------------
 
 
@@ -310,14 +306,9 @@ class Writer:
 
 def _string(disjunct: StringDisjunct) -> ast.Regex:
     if disjunct.values is not None:
-        return ast.union(
-            *(ast.literal(json.dumps(v, ensure_ascii=False)) for v in sorted(disjunct.values) if _encodable(v))
-        )
-    return _quoted(json_content(string_pattern(disjunct)))
-
-
-def _encodable(text: str) -> bool:
-    return not any(0xD800 <= ord(c) <= 0xDFFF for c in text)
+        texts = [text for text in sorted(disjunct.values) if not any(0xD800 <= ord(c) <= 0xDFFF for c in text)]
+        return ast.union(*(ast.literal(json.dumps(text, ensure_ascii=False)) for text in texts))
+    return ast.concat(ast.literal('"'), json_content(string_pattern(disjunct)), ast.literal('"'))
 
 
 def _not_regular(fact: str, fix: str) -> UnsupportedSchemaError:

@@ -12,7 +12,7 @@ A subset, chosen so that every match is valid whatever the Unicode version of th
   starting with a letter;
 - a label with non-ASCII characters is short enough that its ``xn--`` form surely fits into 63 characters: what counts
   is how far its code points lie apart (RFC 3492), so labels within one block may be longer than mixed ones;
-- ``xn--`` labels themselves are left out, see `format_hosts`.
+- ``xn--`` labels themselves are left out, see `hosts`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from schemagen.regex import ast
-from schemagen.schema.formats import hosts as format_hosts
+from schemagen.schema.formats import hosts
 from schemagen.schema.formats.parts import ALPHA, LDH
 
 _SEPARATOR = ast.char_set(".\u3002\uff0e\uff61")
@@ -80,11 +80,11 @@ def idn_hostname_regex() -> ast.Regex:
     Returns:
         The language; its tables take about a second once per process.
     """
-    plain = format_hosts.unreserved_label_regex()
+    plain = hosts.unreserved_label_regex()
     left = _separated(ast.union(plain, _left_labels()))
     plain_in_right = ast.conjunction(plain, ast.concat(ALPHA, ast.ANY_STRING))
     right = _separated(ast.union(plain_in_right, _right_labels()))
-    return format_hosts.at_most(ast.union(left, right), 253)
+    return hosts.at_most(ast.union(left, right), 253)
 
 
 def _separated(label: ast.Regex) -> ast.Regex:

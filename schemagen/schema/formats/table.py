@@ -11,18 +11,12 @@ that a match is certainly valid, and `format_superset_regex` a superset, whose c
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from schemagen.regex import ast
-from schemagen.schema.formats import (
-    hosts as format_hosts,
-    idn as format_idn,
-    patterns as format_patterns,
-    times as format_times,
-    uris as format_uris,
-)
+from schemagen.schema.formats import hosts, idn, patterns, times, uris
 from schemagen.schema.formats.parts import ALNUM, DIGIT, HEX, some
 
 if TYPE_CHECKING:
@@ -107,66 +101,58 @@ def base64_regex(*, url_safe: bool = False, padding: bool = True) -> ast.Regex:
     return ast.concat(ast.star(some(digit, 4, 4)), ast.optional(ast.union(one, two)))
 
 
-def _either(*builders: Callable[[], ast.Regex]) -> Callable[[], ast.Regex]:
-    return lambda: ast.union(*(build() for build in builders))
-
-
 def _ipv4_interface() -> ast.Regex:
-    return format_hosts.interface_regex(format_hosts.ipv4_regex(), 32)
+    return hosts.interface_regex(hosts.ipv4_regex(), 32)
 
 
 def _ipv6_interface() -> ast.Regex:
-    return format_hosts.interface_regex(format_hosts.ipv6_regex(), 128)
-
-
-def _version(number: int) -> Callable[[], ast.Regex]:
-    return lambda: uuid_regex(number)
+    return hosts.interface_regex(hosts.ipv6_regex(), 128)
 
 
 #: Formats of JSON Schema, OpenAPI and pydantic that assert something, as their RFCs define them.
 FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
     {
-        "date": format_times.date_regex,
-        "time": format_times.time_regex,
-        "date-time": format_times.date_time_regex,
-        "duration": format_times.duration_regex,
+        "date": times.date_regex,
+        "time": times.time_regex,
+        "date-time": times.date_time_regex,
+        "duration": times.duration_regex,
         "uuid": uuid_regex,
-        **{f"uuid{number}": _version(number) for number in range(1, 9)},
-        "email": format_hosts.email_regex,
-        "idn-email": format_hosts.idn_email_regex,
-        "name-email": format_hosts.python_name_email_regex,
-        "hostname": format_hosts.hostname_regex,
-        "idn-hostname": format_idn.idn_hostname_regex,
-        "ipv4": format_hosts.ipv4_regex,
-        "ipv6": format_hosts.ipv6_regex,
-        "ipv4network": format_hosts.ipv4_network_regex,
-        "ipv6network": format_hosts.ipv6_network_regex,
+        **{f"uuid{number}": partial(uuid_regex, number) for number in range(1, 9)},
+        "email": hosts.email_regex,
+        "idn-email": hosts.idn_email_regex,
+        "name-email": hosts.python_name_email_regex,
+        "hostname": hosts.hostname_regex,
+        "idn-hostname": idn.idn_hostname_regex,
+        "ipv4": hosts.ipv4_regex,
+        "ipv6": hosts.ipv6_regex,
+        "ipv4network": hosts.ipv4_network_regex,
+        "ipv6network": hosts.ipv6_network_regex,
         "ipv4interface": _ipv4_interface,
         "ipv6interface": _ipv6_interface,
-        "ipvanyaddress": _either(format_hosts.ipv4_regex, format_hosts.ipv6_regex),
-        "ipvanynetwork": _either(format_hosts.ipv4_network_regex, format_hosts.ipv6_network_regex),
-        "ipvanyinterface": _either(_ipv4_interface, _ipv6_interface),
-        "uri": format_uris.uri_regex,
-        "uri-reference": format_uris.uri_reference_regex,
-        "iri": format_uris.iri_regex,
-        "iri-reference": format_uris.iri_reference_regex,
-        "uri-template": format_uris.uri_template_regex,
-        "json-pointer": format_uris.json_pointer_regex,
-        "relative-json-pointer": format_uris.relative_json_pointer_regex,
-        "regex": format_patterns.ecma_pattern_regex,
+        "ipvanyaddress": lambda: ast.union(hosts.ipv4_regex(), hosts.ipv6_regex()),
+        "ipvanynetwork": lambda: ast.union(hosts.ipv4_network_regex(), hosts.ipv6_network_regex()),
+        "ipvanyinterface": lambda: ast.union(_ipv4_interface(), _ipv6_interface()),
+        "uri": uris.uri_regex,
+        "uri-reference": uris.uri_reference_regex,
+        "iri": uris.iri_regex,
+        "iri-reference": uris.iri_reference_regex,
+        "uri-template": uris.uri_template_regex,
+        "json-pointer": uris.json_pointer_regex,
+        "relative-json-pointer": uris.relative_json_pointer_regex,
+        "regex": patterns.ecma_pattern_regex,
     }
 )
 
 #: Where pydantic reads less than the RFC allows, or a naive time besides.
 PYTHON_FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
     {
-        "date": format_times.python_date_regex,
-        "time": format_times.python_time_regex,
-        "date-time": format_times.python_date_time_regex,
-        "duration": format_times.timedelta_regex,
-        "email": format_hosts.python_email_regex,
-        "uri": format_uris.python_uri_regex,
-        "regex": format_patterns.pattern_regex,
+        "date": times.python_date_regex,
+        "time": times.python_time_regex,
+        "date-time": times.python_date_time_regex,
+        "duration": times.timedelta_regex,
+        "email": hosts.python_email_regex,
+        "uri": uris.python_uri_regex,
+        "regex": patterns.pattern_regex,
         "base64": base64_regex,
         "byte": base64_regex,
         "base64url": lambda: base64_regex(url_safe=True),
@@ -174,36 +160,22 @@ PYTHON_FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
 )
 
 
-def _anything() -> ast.Regex:
-    return ast.ANY_STRING
-
-
 def _like_a_date() -> ast.Regex:
     """Anything that starts with a digit: validators differ on the year 0000 and on forms of ISO 8601."""
     return ast.concat(DIGIT, ast.ANY_STRING)
 
 
+#: Any string may be a valid one of these.
+_NOT_JUDGED = (
+    *("regex", "email", "idn-email", "idn-hostname", "name-email", "ipv6network", "ipvanynetwork"),
+    *("base64", "byte", "base64url", "uri-template"),
+)
 #: Every string that could be valid, where `FORMATS` has a subset.
 SUPERSETS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
     {
-        "hostname": format_hosts.hostname_superset_regex,
+        "hostname": hosts.hostname_superset_regex,
         "date": _like_a_date,
         "date-time": _like_a_date,
-        **dict.fromkeys(
-            (
-                "regex",
-                "email",
-                "idn-email",
-                "idn-hostname",
-                "name-email",
-                "ipv6network",
-                "ipvanynetwork",
-                "base64",
-                "byte",
-                "base64url",
-                "uri-template",
-            ),
-            _anything,
-        ),
+        **dict.fromkeys(_NOT_JUDGED, lambda: ast.ANY_STRING),
     }
 )

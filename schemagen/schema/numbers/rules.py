@@ -254,10 +254,7 @@ def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool
         return _bounded(plain, exact)
     if read_as_floats or all(end is None or abs(end) < EXACT_INTEGERS for end in (exact.low, exact.high)):
         return _bounded(plain, finite(floats))
-    return [
-        *_bounded(_whole(plain), exact),
-        *_bounded(replace(plain, forms=others), finite(floats)),
-    ]
+    return [*_bounded(_whole(plain), exact), *_bounded(replace(plain, forms=others), finite(floats))]
 
 
 def _whole(plain: NumberRule) -> NumberRule:
