@@ -71,19 +71,19 @@ std::optional<std::string> SchemaReader::key_of(PyObject* schema) const {
 // A schema and its keywords; those of its target, if it is a reference that can be followed.
 std::optional<SchemaReader::Resolved> SchemaReader::seen(PyObject* schema) const {
     Resolved out{schema, {}};
-    if (!out.look.at(words_, schema)) return std::nullopt;
-    PyObject* reference = out.look[KeywordTable::kReference];
+    if (!out.keywords.at(words_, schema)) return std::nullopt;
+    PyObject* reference = out.keywords[KeywordTable::kReference];
     if (!reference) return out;
-    Resolved there{target_of(out.look), {}, reference};
-    if (!there.schema || !there.look.at(words_, there.schema) || there.look[KeywordTable::kReference])
+    Resolved there{target_of(out.keywords), {}, reference};
+    if (!there.schema || !there.keywords.at(words_, there.schema) || there.keywords[KeywordTable::kReference])
         return std::nullopt;
     return there;
 }
 
 // The target of a reference without siblings; before 2019-09 it hides its siblings. nullptr if Python has to look.
-PyObject* SchemaReader::target_of(const KeywordView& look) const {
-    if (draft_ > 7 && !look.only({KeywordTable::kReference})) return nullptr;
-    auto pointer = text_of(look[KeywordTable::kReference]);
+PyObject* SchemaReader::target_of(const KeywordView& keywords) const {
+    if (draft_ > 7 && !keywords.only({KeywordTable::kReference})) return nullptr;
+    auto pointer = text_of(keywords[KeywordTable::kReference]);
     if (!pointer || !pointer->starts_with("#/") || pointer->find_first_of("~%") != std::string_view::npos)
         return nullptr;
     PyObject* target = document_.ptr();
@@ -96,13 +96,13 @@ PyObject* SchemaReader::target_of(const KeywordView& look) const {
 
 // The types that a schema of a known shape may allow, as `Kinds`; nothing for another shape.
 std::optional<uint8_t> SchemaReader::shape_of(const Resolved& seen, int depth, Py_ssize_t& branches_left) const {
-    const KeywordView& look = seen.look;
+    const KeywordView& keywords = seen.keywords;
     KeywordTable::Word word{};
-    if (PyObject* branches = look.branches(word)) return shape_of_union(word, branches, depth, branches_left);
-    if (look.is_typed(draft_) || look.is_choice()) return look.kinds();
-    if (!look.is_leaf(words_) || !look.kinds()) return std::nullopt;
+    if (PyObject* branches = keywords.branches(word)) return shape_of_union(word, branches, depth, branches_left);
+    if (keywords.is_typed(draft_) || keywords.is_choice()) return keywords.kinds();
+    if (!keywords.is_leaf(words_) || !keywords.kinds()) return std::nullopt;
     auto key = key_of(seen.schema);
-    return key && leaves_.find(*key) ? look.kinds() : std::nullopt;
+    return key && leaves_.find(*key) ? keywords.kinds() : std::nullopt;
 }
 
 std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyObject* branches, int depth,
@@ -168,7 +168,7 @@ ValueId SchemaReader::child(PyObject* schema, const Step& step) {
         if (ValueId known = find(inside->schema)) return known;
     const Step way =
         inside->reference ? Step{.from = kNowhere, .keyword = inside->reference, .is_reference = true} : step;
-    return inside->look.is_leaf(words_) ? leaf(*inside, way) : place(inside->schema, way);
+    return inside->keywords.is_leaf(words_) ? leaf(*inside, way) : place(inside->schema, way);
 }
 
 ValueId SchemaReader::leaf(const Resolved& seen, const Step& step) {
@@ -180,7 +180,7 @@ ValueId SchemaReader::leaf(const Resolved& seen, const Step& step) {
     const ValueId id = known = builder_.declare_value();
     if (auto meaning = leaves_.find(*key)) {
         builder_.define(id, std::move(*meaning));
-    } else if (seen.look.is_typed(draft_) || seen.look.is_choice()) {
+    } else if (seen.keywords.is_typed(draft_) || seen.keywords.is_choice()) {
         Parts parts;
         add(seen, kNowhere, parts);  // nothing is below
         ValueNode node = settled(std::move(parts));
@@ -207,9 +207,9 @@ void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
     if (!parts.added.insert(seen.schema).second) return;
     const uint32_t here = walk_to(seen, trail);
     KeywordTable::Word word{};
-    if (PyObject* branches = seen.look.branches(word)) return add_union(word, branches, here, parts);
-    if (seen.look.is_typed(draft_)) return add_typed(seen.look, here, parts);
-    if (seen.look.is_choice()) return add_choice(seen.look, parts);
+    if (PyObject* branches = seen.keywords.branches(word)) return add_union(word, branches, here, parts);
+    if (seen.keywords.is_typed(draft_)) return add_typed(seen.keywords, here, parts);
+    if (seen.keywords.is_choice()) return add_choice(seen.keywords, parts);
     parts.add(*leaves_.find(*key_of(seen.schema)));
 }
 
@@ -219,10 +219,10 @@ void SchemaReader::add_union(KeywordTable::Word word, PyObject* branches, uint32
         add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
 }
 
-void SchemaReader::add_typed(const KeywordView& look, uint32_t trail, Parts& parts) {
-    const uint8_t kinds = *look.kinds();
-    if (kinds & kObjects) add_object(look, trail, parts);
-    if (kinds & kArrays) add_array(look, trail, parts);
+void SchemaReader::add_typed(const KeywordView& keywords, uint32_t trail, Parts& parts) {
+    const uint8_t kinds = *keywords.kinds();
+    if (kinds & kObjects) add_object(keywords, trail, parts);
+    if (kinds & kArrays) add_array(keywords, trail, parts);
     const bool basics[Leaves::kBasics] = {(kinds & kNulls) != 0, (kinds & kBooleans) != 0,
                                           (kinds & (kIntegers | kFractions)) == kIntegers, (kinds & kFractions) != 0,
                                           (kinds & kStrings) != 0};
@@ -230,9 +230,9 @@ void SchemaReader::add_typed(const KeywordView& look, uint32_t trail, Parts& par
         if (basics[k]) parts.add(leaves_.basic(k));
 }
 
-void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& parts) {
-    PyObject *declared = look[KeywordTable::kProperties], *required = look[KeywordTable::kRequired],
-             *rest = look[KeywordTable::kAdditional];
+void SchemaReader::add_object(const KeywordView& keywords, uint32_t trail, Parts& parts) {
+    PyObject *declared = keywords[KeywordTable::kProperties], *required = keywords[KeywordTable::kRequired],
+             *rest = keywords[KeywordTable::kAdditional];
     if (lacks_required(declared, required, rest)) return;  // there is none; inner schemas are out of reach
     std::unordered_set<std::string_view> needed;
     if (required) each_item(required, [&](PyObject* key) { return needed.insert(*text_of(key)), true; });
@@ -254,21 +254,21 @@ void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& pa
     parts.node.objects.push_back(builder_.plain_object(std::move(members), extra));
 }
 
-void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& parts) {
-    PyObject *items = look[KeywordTable::kItems], *prefix = look[KeywordTable::kPrefix],
-             *least = look[KeywordTable::kLeast], *most = look[KeywordTable::kMost];
+void SchemaReader::add_array(const KeywordView& keywords, uint32_t trail, Parts& parts) {
+    PyObject *items = keywords[KeywordTable::kItems], *prefix = keywords[KeywordTable::kPrefix],
+             *least = keywords[KeywordTable::kLeast], *most = keywords[KeywordTable::kMost];
     PyObject *name = words_.name(KeywordTable::kItems), *list = prefix;
     if (prefix) name = words_.name(KeywordTable::kPrefix);
     if (items && PyList_CheckExact(items)) {  // before 2020-12
         list = items;
-        items = look[KeywordTable::kRest];
+        items = keywords[KeywordTable::kRest];
     }
     std::vector<ValueId> first;
     for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k)
         first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
     const ValueId value =
-        items ? child(items, {trail, list == look[KeywordTable::kItems] ? words_.name(KeywordTable::kRest)
-                                                                        : words_.name(KeywordTable::kItems)})
+        items ? child(items, {trail, list == keywords[KeywordTable::kItems] ? words_.name(KeywordTable::kRest)
+                                                                            : words_.name(KeywordTable::kItems)})
               : any;
     const uint32_t low = least ? *count_of(least) : 0;
     int64_t high = most ? int64_t{*count_of(most)} : -1;
@@ -276,10 +276,10 @@ void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& par
     if (high < 0 || low <= high) parts.node.arrays.push_back(builder_.plain_array(first, value, low, high));
 }
 
-void SchemaReader::add_choice(const KeywordView& look, Parts& parts) {
-    const uint8_t kinds = *look.kinds();
+void SchemaReader::add_choice(const KeywordView& keywords, Parts& parts) {
+    const uint8_t kinds = *keywords.kinds();
     std::vector<std::string> texts, literals;
-    each_item(look[KeywordTable::kEnum], [&](PyObject* value) {
+    each_item(keywords[KeywordTable::kEnum], [&](PyObject* value) {
         poll();
         if (auto text = text_of(value)) {
             if (kinds & kStrings) texts.push_back(escaped(*text));

@@ -99,12 +99,12 @@ private:
     // A schema with its keywords, after following a reference if it was one.
     struct Resolved {
         PyObject* schema;
-        KeywordView look;
+        KeywordView keywords;
         PyObject* reference = nullptr;
     };
 
     std::optional<Resolved> seen(PyObject* schema) const;
-    PyObject* target_of(const KeywordView& look) const;
+    PyObject* target_of(const KeywordView& keywords) const;
     std::optional<uint8_t> shape_of(const Resolved& seen, int depth, Py_ssize_t& branches_left) const;
     std::optional<uint8_t> shape_of_union(KeywordTable::Word word, PyObject* branches, int depth,
                                           Py_ssize_t& branches_left) const;
@@ -128,10 +128,10 @@ private:
     // Add the values that a schema of a known shape allows.
     void add(const Resolved& seen, uint32_t trail, Parts& parts);
     void add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts);
-    void add_typed(const KeywordView& look, uint32_t trail, Parts& parts);
-    void add_object(const KeywordView& look, uint32_t trail, Parts& parts);
-    void add_array(const KeywordView& look, uint32_t trail, Parts& parts);
-    void add_choice(const KeywordView& look, Parts& parts);
+    void add_typed(const KeywordView& keywords, uint32_t trail, Parts& parts);
+    void add_object(const KeywordView& keywords, uint32_t trail, Parts& parts);
+    void add_array(const KeywordView& keywords, uint32_t trail, Parts& parts);
+    void add_choice(const KeywordView& keywords, Parts& parts);
     ValueNode settled(Parts parts);
     std::optional<std::string> key_of(PyObject* schema) const;
 
