@@ -1,4 +1,4 @@
-"""Which sub-schemas were read, so that the report can be written once somebody asks for it."""
+"""Which sub-schemas were read, so that the report can be written when it is asked for."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import InvalidSchemaError
 from schemagen.schema.document import check_keywords
-from schemagen.schema.ir import Resolved
+from schemagen.schema.ir import Resolved, pointer_of
 from schemagen.schema.keyword_table import COMPANIONS, OTHER_KEYWORDS, READERS, SELF_CONTAINED
 from schemagen.schema.keywords import shown
 from schemagen.threads.forking import brief_lock
@@ -56,8 +56,8 @@ class Subschemas:
     def place(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         if not isinstance(schema, dict | bool):
-            pointer = parent.pointer + "".join(f"/{t}" for t in tokens)
-            raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=pointer)
+            at = parent.pointer + pointer_of(tokens)
+            raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=at)
         return self._document.child(parent, schema, *tokens)
 
     def expression(self, parent: SchemaRef, schema: Any, *tokens: str) -> SchemaRef | Resolved:

@@ -180,6 +180,9 @@ def test_clauses_are_what_cannot_be_left_out() -> None:
 def test_pointers_are_escaped() -> None:
     """RFC 6901."""
     assert pointer_of(("a/b", "~", 0)) == "/a~1b/~0/0"
+    with pytest.raises(schemagen.InvalidSchemaError) as caught:
+        schemagen.compile({"properties": {"a/b": 3}}, VOCABULARY)
+    assert caught.value.at == "/properties/a~1b"
 
 
 @pytest.mark.parametrize("spec", [schemagen.Regex("a\ud800"), schemagen.Choice(["\udfff", "b\udfff"])], ids=ascii)
