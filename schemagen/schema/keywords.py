@@ -412,20 +412,14 @@ def _bound(node: Node, **changes: Any) -> None:
 
 def minimum(node: Node, value: Any) -> None:
     """`minimum`; draft 4 may make it exclusive."""
-    _bound(
-        node,
-        low=_number(node, "minimum", value),
-        low_open=node.record.draft == 4 and node.schema.get("exclusiveMinimum") is True,
-    )
+    is_open = node.record.draft == 4 and node.schema.get("exclusiveMinimum") is True
+    _bound(node, low=_number(node, "minimum", value), low_open=is_open)
 
 
 def maximum(node: Node, value: Any) -> None:
     """`maximum`; draft 4 may make it exclusive."""
-    _bound(
-        node,
-        high=_number(node, "maximum", value),
-        high_open=node.record.draft == 4 and node.schema.get("exclusiveMaximum") is True,
-    )
+    is_open = node.record.draft == 4 and node.schema.get("exclusiveMaximum") is True
+    _bound(node, high=_number(node, "maximum", value), high_open=is_open)
 
 
 def exclusive_minimum(node: Node, value: Any) -> None:

@@ -50,18 +50,16 @@ class ReportLog:
 
     def report(self) -> Report:
         """Return what became of every keyword that was read, in the order of reading."""
-        records = [_record(read) for read in self._read]
+        records = [
+            read if isinstance(read, SchemaRef) else SchemaRef(read[2], read[0], read[1], read[0].draft)
+            for read in self._read
+        ]
         targets = _targets(records)
         entries: dict[tuple[str, str], Entry] = {}
         for record in records:
             for entry in _entries(record, self._dialect, targets):
                 entries.setdefault((entry.pointer, entry.keyword), entry)
         return Report(tuple((entries | self._left).values()))
-
-
-def _record(read: SchemaRef | tuple[SchemaRef, tuple[str, ...], Any]) -> SchemaRef:
-    """Return the record of the keywords that were read."""
-    return read if isinstance(read, SchemaRef) else SchemaRef(read[2], read[0], read[1], read[0].draft)
 
 
 def _targets(records: Iterable[SchemaRef]) -> frozenset[str]:

@@ -85,15 +85,14 @@ class KeyClasses:
                 continue
             for node, counted in self._by_counts(regex, disjunct):
                 is_open = build.is_open(node)
-                rest = node if is_open else self._without(node, declared)
+                rest = node
+                if (
+                    declared and not is_open
+                ):  # it may run out of keys; elsewhere the automaton tells the declared ones apart
+                    rest = build.conjunction([node, build.complement(build.literals(declared))])
                 if is_open or not build.is_empty(rest):
                     done.append(KeyClass(rest, value, is_open, counted))
         return done
-
-    def _without(self, regex: int, keys: list[bytes]) -> int:
-        """Take the declared keys out of a class that may run out of keys; elsewhere the automaton tells them apart."""
-        build = self._builder
-        return build.conjunction([regex, build.complement(build.literals(keys))]) if keys else regex
 
     def _by_counts(self, regex: int, disjunct: ObjectDisjunct) -> list[tuple[int, list[Expression | None]]]:
         pieces: list[tuple[int, list[Expression | None]]] = [(regex, [])]

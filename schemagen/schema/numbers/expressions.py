@@ -192,7 +192,9 @@ def number_superset_regex(bounds: NumberBounds) -> ast.Regex:
     span = capped_outwards(float_safe(exact))
     plain = _signed(span, FractionDigits(None), None)
     if bounds.integer:
-        plain = ast.conjunction(plain, ast.union(_integer_texts(), _inexact_texts()))
+        zeros = ast.concat(POINT, ast.repeat(ast.char_set("0"), 1, None))
+        integers = ast.concat(ast.optional(MINUS), ast.repeat(DIGIT, 1, None), ast.optional(zeros))
+        plain = ast.conjunction(plain, ast.union(integers, _inexact_texts()))
     if (divisor := divisor_of(bounds)) is not None:
         plain = ast.conjunction(plain, ast.union(_multiple_superset(divisor, span), _inexact_texts()))
     return ast.union(plain, _any_exponent(number_mantissa()))
@@ -249,11 +251,6 @@ def number_mantissa() -> ast.Regex:
     """Any JSON number text without exponent: sign, integer digits, fraction."""
     everything = magnitude_regex(None, None, FractionDigits(None), None)
     return ast.concat(ast.optional(MINUS), everything)
-
-
-def _integer_texts() -> ast.Regex:
-    zeros = ast.concat(POINT, ast.repeat(ast.char_set("0"), 1, None))
-    return ast.concat(ast.optional(MINUS), ast.repeat(DIGIT, 1, None), ast.optional(zeros))
 
 
 def _multiple_superset(divisor: Multiple, span: Span) -> ast.Regex:
