@@ -13,11 +13,11 @@ struct Allowance {
 
     void add_state() {
         if (++states > max_states)
-            throw LimitExceeded("max_states", static_cast<double>(states), static_cast<double>(max_states), true);
+            throw LimitExceeded(Limit::kStates, static_cast<double>(states), static_cast<double>(max_states), true);
     }
     void check_alternatives(size_t reached) const {
         if (reached > max_alternatives)
-            throw LimitExceeded("readings", static_cast<double>(reached), static_cast<double>(max_alternatives));
+            throw LimitExceeded(Limit::kReadings, static_cast<double>(reached), static_cast<double>(max_alternatives));
     }
 };
 

@@ -263,7 +263,7 @@ bool Strands::find_end(const Strand& strand) {
             }
         }
         if (seen.size() > kMostTried)
-            throw LimitExceeded("max_alternatives", static_cast<double>(seen.size()), kMostTried);
+            throw LimitExceeded(Limit::kAlternatives, static_cast<double>(seen.size()), kMostTried);
     }
     return found;
 }

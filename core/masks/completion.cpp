@@ -82,7 +82,7 @@ bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
         if (!automaton_.accepting(config)) automaton_.min_bytes(config);  // may make alternatives, too
         return true;
     } catch (const LimitExceeded& error) {
-        if (error.worn || error.knob == "max_seconds") throw;
+        if (error.worn || error.limit == Limit::kSeconds) throw;
         steps_ += kStepsOfLimit;
         gave_up_ = true;
         return false;
@@ -282,7 +282,7 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
         }
     } catch (const LimitExceeded& error) {
         // The search may not make more states, in a grammar that was new: then there is no guarantee, and no harm.
-        if (error.worn || error.knob == "max_seconds") throw;
+        if (error.worn || error.limit == Limit::kSeconds) throw;
         gave_up_ = true;
     }
     arena.release(mark);
@@ -345,7 +345,7 @@ std::vector<uint32_t> Completions::count_tokens(std::string& text, uint32_t id) 
 std::string Completions::text(const Configuration& config, Arena& arena) {
     make_room();
     std::string out = completion_text(config, arena);
-    if (out.empty() && gave_up_ && !automaton_.accepting(config)) throw LimitExceeded("completion", steps_, kMostBytes);
+    if (out.empty() && gave_up_ && !automaton_.accepting(config)) throw LimitExceeded(Limit::kCompletion, steps_, kMostBytes);
     return out;
 }
 
