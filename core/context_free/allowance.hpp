@@ -7,7 +7,7 @@
 namespace schemagen {
 
 struct Allowance {
-    uint64_t max_states;        // parser states, frames, lexer states and places
+    uint64_t max_states;        // parser states, frames, lexer states and sets of strands
     uint32_t max_alternatives;  // of one text at once
     uint64_t states = 0;
 

@@ -259,7 +259,7 @@ void LexemeMasks::add_next(ParserState after, const LexemeScan& scan, Parts& par
 
 // Token by token.
 void LexemeMasks::read_all(const Strand& strand, uint32_t* words) {
-    descend(tables_.all(), strands_.place_of(strand), [&](PlaceId at, uint8_t byte, uint32_t node, PlaceId& next) {
+    descend(tables_.all(), strands_.set_of(strand), [&](StrandSet at, uint8_t byte, uint32_t node, StrandSet& next) {
         poll();
         next = strands_.step(at, byte);
         if (!next) return false;
@@ -283,13 +283,13 @@ void LexemeMasks::make_room() {
 }
 
 uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&) {
-    const PlaceId place = config.state;
+    const StrandSet set = config.state;
     uint32_t allowed = 0;
     if (fill_known(config, words, allowed)) return allowed;
     make_room();
     Words read;  // token by token
     Parts parts;
-    for (const Strand& strand : strands_[place]) {
+    for (const Strand& strand : strands_[set]) {
         if (!strand.promise && strands_.is_lively()) {
             add_strand(strand.parser, strand.lexer, parts);
         } else {
@@ -298,11 +298,11 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
         }
     }
     if (!read.empty()) parts.push_back(unions_.keep(read));
-    if (strands_.accepting(place)) parts.push_back(&eos_);
+    if (strands_.accepting(set)) parts.push_back(&eos_);
     const TokenSet* mask = unions_.of(std::move(parts));
     mask->copy_to(words, tables_.words());
     bytes_ += heap_node(sizeof(*masks_.begin()));
-    return masks_.emplace(place, mask).first->second->count;
+    return masks_.emplace(set, mask).first->second->count;
 }
 
 bool LexemeMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {

@@ -8,8 +8,8 @@
 //   | those whose tail may follow the lexeme                     by class of tails (tail_tree.hpp)
 //   | the mask of the parser after the lexeme, at the start      if the lexeme may end here, and as far as it promised
 //
-// and the mask of a place that of its strands. All of it is exact; where a strand has a promise left, or the grammar is
-// not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
+// and the mask of a set of strands is the union of theirs. All of it is exact; where a strand has a promise left, or
+// the grammar is not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -99,7 +99,7 @@ private:
     StateMemo after_ids_;  // of a node
     std::deque<Plan> plans_;
     PairMap seen_;  // (state, node), while tails are walked or a plan is followed
-    std::unordered_map<PlaceId, const TokenSet*> masks_;
+    std::unordered_map<StrandSet, const TokenSet*> masks_;
     size_t bytes_ = 0;
 };
 

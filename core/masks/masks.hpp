@@ -48,8 +48,8 @@ private:
     struct LocalMask {
         std::shared_ptr<const StringInner> inner;  // keeps `base` alive
         const uint32_t* base = nullptr;            // null if there is no token
-        std::shared_ptr<const std::vector<uint32_t>>
-            dense;                     // instead of base and tokens, shared with masks that are equal
+        // Instead of base and tokens; shared with masks that are equal.
+        std::shared_ptr<const std::vector<uint32_t>> dense;
         std::vector<uint32_t> tokens;  // besides base
         uint32_t allowed = 0;
         std::vector<Exits> exits;

@@ -1,4 +1,4 @@
-#include "context_free/embedding_masks.hpp"
+#include "context_free/embedded_masks.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -27,74 +27,74 @@ private:
 
 }  // namespace
 
-EmbeddingMasks::EmbeddingMasks(EmbeddingAutomaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+EmbeddedMasks::EmbeddedMasks(EmbeddedAutomaton& automaton, const VocabularyTables& tables, StringMasks& strings)
     : automaton_(automaton), tables_(tables), host_(automaton.host().make_masks(tables)) {
     ByteSet first;
-    for (const Guest& guest : automaton.guests()) {
-        first.add(guest.first);
-        MaskFactory* factory = guest.automaton->facets().masks;
-        GuestMasks masks;
+    for (const EmbeddedLanguage& language : automaton.languages()) {
+        first.add(language.first);
+        MaskFactory* factory = language.automaton->facets().masks;
+        LanguageMasks masks;
         if (factory)
             masks.inner = factory->make_masks(tables);
         else
-            masks.inner = std::make_unique<Masks>(*guest.automaton, tables, strings);
-        masks.leaving = tables.tokens_with(guest.last, 1);
+            masks.inner = std::make_unique<Masks>(*language.automaton, tables, strings);
+        masks.leaving = tables.tokens_with(language.last, 1);
         bytes_ += masks.leaving.memory_bytes();
-        guests_.push_back(std::move(masks));
+        languages_.push_back(std::move(masks));
     }
     entering_ = tables.tokens_with(first, 0);
     bytes_ += entering_.memory_bytes();
 }
 
-void EmbeddingMasks::add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena) {
+void EmbeddedMasks::add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena) {
     walk_tokens(automaton_, trie, from, arena, [&](uint32_t node, const Configuration&) {
         for (uint32_t token : trie.tokens_at(node)) set_bit(words.data(), token);
     });
 }
 
-// Where no guest is being read.
-void EmbeddingMasks::add_place(PlaceId place, Words& words, Arena& arena) {
-    if (!place) return;
-    const auto known = places_.find(place);
-    if (known != places_.end()) return known->second.add_to(words.data(), words.size());
+// Where no embedded text is being read.
+void EmbeddedMasks::add_set(StrandSet set, Words& words, Arena& arena) {
+    if (!set) return;
+    const auto known = strand_sets_.find(set);
+    if (known != strand_sets_.end()) return known->second.add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
-    const Configuration config = EmbeddingAutomaton::with(place, {}, arena);
+    const Configuration config = EmbeddedAutomaton::with(set, {}, arena);
     host_->fill(config, own.data(), arena);
     add_walk(entering_, config, own, arena);
     bytes_ += sizeof(TokenSet);
-    places_.emplace(place, kept_.kept(own)).first->second.add_to(words.data(), words.size());
+    strand_sets_.emplace(set, kept_.kept(own)).first->second.add_to(words.data(), words.size());
 }
 
-// The tokens that begin after a guest.
-void EmbeddingMasks::add_after(ParserState after, Words& words, Arena& arena) {
+// The tokens that begin after an embedded text.
+void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
     const auto known = after_.find(after);
     if (known != after_.end()) return known->second.add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
     ContextFreeAutomaton& host = automaton_.host();
     const LexerState begun = host.lexer().start(host.parser().viable(after));
-    if (const PlaceId place = begun ? host.strands().place_of({after, begun, kNoPromise}) : kNoPlace)
-        host_->fill(EmbeddingAutomaton::with(place, {}, arena), own.data(), arena);
-    const GuestStrand gap{after, GuestStrand::kGap, kNoPromise, 0, {}};
-    add_walk(entering_, EmbeddingAutomaton::with(kNoPlace, {&gap, 1}, arena), own, arena);
+    if (const StrandSet set = begun ? host.strands().set_of({after, begun, kNoPromise}) : kNoStrands)
+        host_->fill(EmbeddedAutomaton::with(set, {}, arena), own.data(), arena);
+    const EmbeddedStrand gap{after, EmbeddedStrand::kGap, kNoPromise, 0, {}};
+    add_walk(entering_, EmbeddedAutomaton::with(kNoStrands, {&gap, 1}, arena), own, arena);
     bytes_ += sizeof(TokenSet);
     after_.emplace(after, kept_.kept(own)).first->second.add_to(words.data(), words.size());
 }
 
-// The tokens that stay in a guest.
-void EmbeddingMasks::add_inner(const GuestStrand& strand, Words& words, Arena& arena) {
+// The tokens that stay in an embedded text.
+void EmbeddedMasks::add_inner(const EmbeddedStrand& strand, Words& words, Arena& arena) {
     const Scratch scratch(arena);
     Configuration inner = strand.inner;
-    if (ContainerView* view = automaton_.guests()[strand.guest].automaton->facets().containers)
+    if (ContainerView* view = automaton_.languages()[strand.language].automaton->facets().containers)
         view->settle(inner, arena);
     Words own(tables_.words(), 0);
-    guests_[strand.guest].inner->fill(inner, own.data(), arena);
+    languages_[strand.language].inner->fill(inner, own.data(), arena);
     for (uint32_t token : tables_.eos()) clear_bit(own.data(), token);
     for (size_t w = 0; w < words.size(); ++w) words[w] |= own[w];
 }
 
-// The tokens in which a guest ends, and something follows: kept if they do not depend on the text, else `own`.
-const TokenSet& EmbeddingMasks::leaving(const GuestStrand& strand, Arena& arena, TokenSet& own) {
-    const Configuration alone = EmbeddingAutomaton::with(kNoPlace, {&strand, 1}, arena);
+// The tokens in which an embedded text ends, and something follows: kept if they do not depend on the text, else `own`.
+const TokenSet& EmbeddedMasks::leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own) {
+    const Configuration alone = EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena);
     std::vector<uint64_t> key;
     uint32_t id = UINT32_MAX;
     if (automaton_.identity(alone, true, key)) {
@@ -105,44 +105,45 @@ const TokenSet& EmbeddingMasks::leaving(const GuestStrand& strand, Arena& arena,
         if (const auto known = leaving_.find(id); known != leaving_.end()) return known->second;
     }
     Words words(tables_.words(), 0);
-    add_walk(guests_[strand.guest].leaving, alone, words, arena);
+    add_walk(languages_[strand.language].leaving, alone, words, arena);
     own = kept_.kept(words);
     if (id == UINT32_MAX) return own;
     bytes_ += sizeof(TokenSet);
     return leaving_[id] = own;
 }
 
-void EmbeddingMasks::add_guest(const GuestStrand& strand, Words& words, Arena& arena) {
+void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Arena& arena) {
     const Scratch scratch(arena);
     if (strand.promise)  // of the lexeme before, which is rare
-        return add_walk(tables_.all(), EmbeddingAutomaton::with(kNoPlace, {&strand, 1}, arena), words, arena);
+        return add_walk(tables_.all(), EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena), words, arena);
     add_inner(strand, words, arena);
-    if (automaton_.guests()[strand.guest].automaton->accepting(strand.inner)) add_after(strand.after, words, arena);
-    const Trie& trie = guests_[strand.guest].leaving;
+    if (automaton_.languages()[strand.language].automaton->accepting(strand.inner))
+        add_after(strand.after, words, arena);
+    const Trie& trie = languages_[strand.language].leaving;
     if (!spelling_) {
         spelling_.emplace(tables_);
         automaton_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
     }
-    if (automaton_.guests()[strand.guest].automaton->min_bytes(strand.inner) >= trie.max_depth) return;
+    if (automaton_.languages()[strand.language].automaton->min_bytes(strand.inner) >= trie.max_depth) return;
     TokenSet own;
     leaving(strand, arena, own).add_to(words.data(), words.size());
 }
 
-void EmbeddingMasks::make_room() {
+void EmbeddedMasks::make_room() {
     if (memory_bytes() < kMostBytes) return;
-    places_.clear();
+    strand_sets_.clear();
     after_.clear();
     leaving_.clear();
     leaving_keys_ = {};
     kept_.clear();
 }
 
-uint32_t EmbeddingMasks::fill(const Configuration& config, uint32_t* words, Arena& arena) {
+uint32_t EmbeddedMasks::fill(const Configuration& config, uint32_t* words, Arena& arena) {
     make_room();
     Words all(tables_.words(), 0);
     const Scratch scratch(arena);
-    add_place(config.state, all, arena);
-    for (const GuestStrand& strand : EmbeddingAutomaton::strands_of(config)) add_guest(strand, all, arena);
+    add_set(config.state, all, arena);
+    for (const EmbeddedStrand& strand : EmbeddedAutomaton::strands_of(config)) add_embedded(strand, all, arena);
     if (automaton_.accepting(config))
         for (uint32_t token : tables_.eos()) set_bit(all.data(), token);
     std::copy(all.begin(), all.end(), words);
@@ -151,18 +152,18 @@ uint32_t EmbeddingMasks::fill(const Configuration& config, uint32_t* words, Aren
     return count;
 }
 
-bool EmbeddingMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    const auto known = places_.find(config.state);
-    if (config.frame || known == places_.end()) return false;
+bool EmbeddedMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
+    const auto known = strand_sets_.find(config.state);
+    if (config.frame || known == strand_sets_.end()) return false;
     std::memset(words, 0, tables_.words() * sizeof(uint32_t));
     known->second.add_to(words, tables_.words());
     allowed = known->second.count;
     return true;
 }
 
-size_t EmbeddingMasks::memory_bytes() const {
+size_t EmbeddedMasks::memory_bytes() const {
     size_t bytes = bytes_ + kept_.memory_bytes() + leaving_keys_.memory_bytes() + host_->memory_bytes();
-    for (const GuestMasks& guest : guests_) bytes += guest.inner->memory_bytes();
+    for (const LanguageMasks& language : languages_) bytes += language.inner->memory_bytes();
     return bytes;
 }
 
