@@ -7,6 +7,7 @@
 #include "automata/container_view.hpp"
 #include "automata/token_walk.hpp"
 #include "masks/masks.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -55,20 +56,17 @@ void EmbeddedMasks::add_walk(const Trie& trie, const Configuration& from, Words&
 // Where no embedded text is being read.
 void EmbeddedMasks::add_set(StrandSet set, Words& words, Arena& arena) {
     if (!set) return;
-    const auto known = strand_sets_.find(set);
-    if (known != strand_sets_.end()) return known->second.add_to(words.data(), words.size());
+    if (const TokenSet* known = at_sets_.find(set)) return known->add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
     const Configuration config = EmbeddedAutomaton::with(set, {}, arena);
     host_->fill(config, own.data(), arena);
     add_walk(entering_, config, own, arena);
-    bytes_ += sizeof(TokenSet);
-    strand_sets_.emplace(set, kept_.kept(own)).first->second.add_to(words.data(), words.size());
+    (at_sets_.add(set, 0) = kept_.kept(own)).add_to(words.data(), words.size());
 }
 
 // The tokens that begin after an embedded text.
 void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
-    const auto known = after_.find(after);
-    if (known != after_.end()) return known->second.add_to(words.data(), words.size());
+    if (const TokenSet* known = after_.find(after)) return known->add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
     ContextFreeAutomaton& host = automaton_.host();
     const LexerState begun = host.lexer().start(host.parser().viable(after));
@@ -76,8 +74,7 @@ void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
         host_->fill(EmbeddedAutomaton::with(set, {}, arena), own.data(), arena);
     const EmbeddedStrand gap{after, EmbeddedStrand::kGap, kNoPromise, 0, {}};
     add_walk(entering_, EmbeddedAutomaton::with(kNoStrands, {&gap, 1}, arena), own, arena);
-    bytes_ += sizeof(TokenSet);
-    after_.emplace(after, kept_.kept(own)).first->second.add_to(words.data(), words.size());
+    (after_.add(after, 0) = kept_.kept(own)).add_to(words.data(), words.size());
 }
 
 // The tokens that stay in an embedded text.
@@ -95,21 +92,15 @@ void EmbeddedMasks::add_inner(const EmbeddedStrand& strand, Words& words, Arena&
 // The tokens in which an embedded text ends, and something follows: kept if they do not depend on the text, else `own`.
 const TokenSet& EmbeddedMasks::leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own) {
     const Configuration alone = EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena);
-    std::vector<uint64_t> key;
-    uint32_t id = UINT32_MAX;
-    if (automaton_.identity(alone, true, key)) {
-        std::vector<uint32_t> flat;
-        for (uint64_t part : key)
-            flat.insert(flat.end(), {static_cast<uint32_t>(part >> 32), static_cast<uint32_t>(part)});
-        id = leaving_keys_.intern(flat);
-        if (const auto known = leaving_.find(id); known != leaving_.end()) return known->second;
-    }
+    std::vector<uint64_t> identity;
+    const bool is_known_by = automaton_.identity(alone, true, identity);
+    if (is_known_by)
+        if (const TokenSet* known = leaving_.find(identity)) return *known;
     Words words(tables_.words(), 0);
     add_walk(languages_[strand.language].leaving, alone, words, arena);
     own = kept_.kept(words);
-    if (id == UINT32_MAX) return own;
-    bytes_ += sizeof(TokenSet);
-    return leaving_[id] = own;
+    if (!is_known_by) return own;
+    return leaving_.add(identity, heap_bytes(identity)) = own;
 }
 
 void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Arena& arena) {
@@ -129,13 +120,25 @@ void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Are
     leaving(strand, arena, own).add_to(words.data(), words.size());
 }
 
+template <class Visit>
+void EmbeddedMasks::each_cache(const Visit& visit) {
+    visit(at_sets_);
+    visit(after_);
+    visit(leaving_);
+}
+
+// The sets share their pieces, which go at once. The sets that texts came back to are cut into pieces anew.
 void EmbeddedMasks::make_room() {
-    if (memory_bytes() < kMostBytes) return;
-    strand_sets_.clear();
-    after_.clear();
-    leaving_.clear();
-    leaving_keys_ = {};
+    const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
+    if (own_bytes() < most) return;
     kept_.clear();
+    each_cache([&](auto& cache) {
+        cache.sweep();
+        cache.each([&](TokenSet& set) { set = kept_.kept_again(set, tables_.words()); });
+    });
+    if (own_bytes() < most / 2) return;
+    kept_.clear();
+    each_cache([](auto& cache) { cache.clear(); });
 }
 
 uint32_t EmbeddedMasks::fill(const Configuration& config, uint32_t* words, Arena& arena) {
@@ -153,16 +156,19 @@ uint32_t EmbeddedMasks::fill(const Configuration& config, uint32_t* words, Arena
 }
 
 bool EmbeddedMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    const auto known = strand_sets_.find(config.state);
-    if (config.frame || known == strand_sets_.end()) return false;
-    std::memset(words, 0, tables_.words() * sizeof(uint32_t));
-    known->second.add_to(words, tables_.words());
-    allowed = known->second.count;
+    const TokenSet* known = config.frame ? nullptr : at_sets_.find(config.state);
+    if (!known) return false;
+    known->copy_to(words, tables_.words());
+    allowed = known->count;
     return true;
 }
 
+size_t EmbeddedMasks::own_bytes() const {
+    return bytes_ + kept_.memory_bytes() + at_sets_.bytes() + after_.bytes() + leaving_.bytes();
+}
+
 size_t EmbeddedMasks::memory_bytes() const {
-    size_t bytes = bytes_ + kept_.memory_bytes() + leaving_keys_.memory_bytes() + host_->memory_bytes();
+    size_t bytes = own_bytes() + host_->memory_bytes();
     for (const LanguageMasks& language : languages_) bytes += language.inner->memory_bytes();
     return bytes;
 }

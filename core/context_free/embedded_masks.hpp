@@ -7,15 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "automata/mask_cache.hpp"
 #include "automata/string_masks.hpp"
 #include "context_free/embedded_automaton.hpp"
 #include "context_free/lexeme_scans.hpp"
 #include "masks/mask_engine.hpp"
 #include "masks/spelling.hpp"
-#include "util/interned_lists.hpp"
+#include "util/hash.hpp"
 
 namespace schemagen {
 
@@ -40,7 +40,17 @@ private:
     const TokenSet& leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own);
     void make_room();
 
-    static constexpr size_t kMostBytes = 64u << 20;
+    template <class Visit>
+    void each_cache(const Visit& visit);
+    size_t own_bytes() const;  // besides those of the masks of the grammar and the languages
+
+    struct IdentityHash {
+        size_t operator()(const std::vector<uint64_t>& identity) const {
+            size_t hash = identity.size();
+            for (uint64_t part : identity) hash = mix(hash, part);
+            return hash;
+        }
+    };
     EmbeddedAutomaton& automaton_;
     const VocabularyTables& tables_;
     std::unique_ptr<MaskEngine> host_;
@@ -48,10 +58,9 @@ private:
     std::optional<Spelling> spelling_;  // when an embedded text was read
     Trie entering_;                     // of the tokens in which an embedded text may begin
     TokenSets kept_;
-    std::unordered_map<StrandSet, TokenSet> strand_sets_;  // where no embedded text is being read
-    std::unordered_map<ParserState, TokenSet> after_;      // an embedded text that was read before the token
-    InternedLists leaving_keys_;
-    std::unordered_map<uint32_t, TokenSet> leaving_;  // by key
+    MaskCache<StrandSet, TokenSet> at_sets_;  // where no embedded text is being read
+    MaskCache<ParserState, TokenSet> after_;  // an embedded text that was read before the token
+    MaskCache<std::vector<uint64_t>, TokenSet, IdentityHash> leaving_;
     size_t bytes_ = 0;
 };
 

@@ -268,9 +268,22 @@ void LexemeMasks::read_all(const Strand& strand, uint32_t* words) {
     });
 }
 
+// Masks share their parts, so all parts go at once. The masks that texts came back to are put together anew.
 void LexemeMasks::make_room() {
-    if (memory_bytes() < kMostBytes) return;
+    const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
+    if (memory_bytes() < most) return;
+    masks_.sweep();
+    std::vector<TokenSet> left;
+    masks_.each([&](const TokenSet* mask) { left.push_back(*mask); });
+    forget_parts();
+    size_t k = 0;
+    masks_.each([&](const TokenSet*& mask) { mask = unions_.keep_again(left[k++]); });
+    if (memory_bytes() < most / 2) return;
     masks_.clear();
+    forget_parts();
+}
+
+void LexemeMasks::forget_parts() {
     plan_ids_.clear();
     after_ids_.clear();
     plans_.resize(1);
@@ -301,15 +314,15 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
     if (strands_.accepting(set)) parts.push_back(&eos_);
     const TokenSet* mask = unions_.of(std::move(parts));
     mask->copy_to(words, tables_.words());
-    bytes_ += heap_node(sizeof(*masks_.begin()));
-    return masks_.emplace(set, mask).first->second->count;
+    masks_.add(set, 0) = mask;
+    return mask->count;
 }
 
 bool LexemeMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    const auto it = masks_.find(config.state);
-    if (it == masks_.end()) return false;
-    allowed = it->second->count;
-    it->second->copy_to(words, tables_.words());
+    const auto* known = masks_.find(config.state);
+    if (!known) return false;
+    allowed = (*known)->count;
+    (*known)->copy_to(words, tables_.words());
     return true;
 }
 
