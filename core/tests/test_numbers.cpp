@@ -213,6 +213,23 @@ public:
         return out;
     }
 
+    // An end of a rule, written out: where it is open, texts nearby do not show it.
+    std::string end_of(const NumberRule& rule) {
+        const bool negative = drawn(2);
+        const NumberEnd& end = drawn(2) ? rule.sides[negative].low : rule.sides[negative].high;
+        if (!end.there()) return text();
+        std::string digits;
+        for (char digit : end.digits) digits += static_cast<char>('0' + digit);
+        const auto whole = static_cast<size_t>(std::max(end.exponent + 1, 0));
+        if (end.exponent < 0)
+            digits = "0." + std::string(static_cast<size_t>(-end.exponent - 1), '0') + digits;
+        else if (digits.size() <= whole)
+            digits.resize(whole, '0');
+        else
+            digits.insert(whole, ".");
+        return (negative ? "-" : "") + digits;
+    }
+
 private:
     char digit() { return static_cast<char>('0' + (drawn(3) ? drawn(10) : 0)); }
     char digit_up_to(uint32_t most) { return static_cast<char>('0' + drawn(most + 1)); }
@@ -238,7 +255,7 @@ TEST(numbers_accept_the_texts_of_the_values_inside) {
         Numbers numbers;
         const uint32_t id = numbers.rule(rule);
         for (int count = 0; count < 40; ++count) {
-            const std::string text = random.text();
+            const std::string text = random.drawn(4) ? random.text() : random.end_of(rule);
             std::vector<NumberState> states{{.rule = id}};
             for (char byte : text) {
                 const auto next = numbers.step(states.back(), static_cast<uint8_t>(byte));
