@@ -8,6 +8,7 @@
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -21,84 +22,70 @@ struct StringMasks::Draft {
     static constexpr size_t kBudget = 256;
 };
 
-size_t StringInner::memory_bytes() const {
-    size_t bytes = sizeof(*this) + counted.size() * sizeof(CountedToken);
-    if (words.use_count() == 1) bytes += words->size() * 4;
+namespace {
+
+size_t memory_of(const StringExits& exits) {
+    size_t bytes = sizeof(exits);
+    for (const StringExit& exit : exits) bytes += sizeof(exit) + heap_bytes(exit.tails);
     return bytes;
 }
 
-size_t StringRest::memory_bytes() const {
-    size_t bytes = sizeof(*this);
-    for (const StringClass& one : inner) bytes += sizeof(one) + (one.tokens.size() + one.words.size()) * 4;
-    for (const StringExit& exit : exits) bytes += sizeof(exit) + exit.tails.size() * 8;
+size_t memory_of(const StringInner& inner) {
+    const size_t bytes = sizeof(inner) + heap_bytes(inner.counted);
+    return inner.words.use_count() == 1 ? bytes + heap_bytes(*inner.words) : bytes;
+}
+
+size_t memory_of(const LiteralRest& rest) { return sizeof(rest) + heap_bytes(rest.tokens) + heap_bytes(rest.ends); }
+
+size_t memory_of(const StringRest& rest) {
+    size_t bytes = sizeof(rest) - sizeof(rest.exits) + memory_of(rest.exits);
+    for (const StringClass& one : rest.inner) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.words);
     return bytes;
 }
 
-size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
+}  // namespace
 
-// Make room for a new entry. Entries in use are kept alive by the masks that refer to them.
-void StringMasks::charge(size_t bytes) {
-    if (bytes_ + bytes > kMostBytes) {
-        inner_.clear();
-        exits_.clear();
-        literal_.clear();
-        rests_.clear();
-        bytes_ = 0;
-    }
-    bytes_ += bytes;
+size_t StringMasks::Hash::operator()(const Key& key) const {
+    return mix(mix(key.vocabulary, static_cast<uint64_t>(key.kind)), key.place);
+}
+
+// An entry in use is kept alive by the masks that refer to it.
+template <class Made, class Make>
+std::shared_ptr<const Made> StringMasks::known(const Key& key, const Make& make) {
+    if (const auto* found = cache_.find(key)) return std::static_pointer_cast<const Made>(*found);
+    dfa_.kernel().before_write();
+    std::shared_ptr<const Made> made = make();
+    const size_t bytes = made.use_count() == 1 ? memory_of(*made) : 0;  // else it is the entry of another key, too
+    cache_.add(key, bytes) = made;
+    return made;
 }
 
 std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool counting, const VocabularyTables& tables) {
-    const Key key{tables.serial(), uint64_t{state} << 1 | counting};
-    if (auto it = inner_.find(key); it != inner_.end()) return it->second;
-    dfa_.kernel().before_write();
-    std::shared_ptr<const StringInner> made;
-    if (uint32_t free = counting ? 0 : free_beside(state); free && free != state) {
-        made = inner(free, false, tables);
-    } else {
+    return known<StringInner>({tables.serial(), uint64_t{state} << 1 | counting, Kind::kInner}, [&] {
+        if (uint32_t free = counting ? 0 : free_beside(state); free && free != state) return inner(free, false, tables);
         Draft draft{state, counting, tables, {}, {}};
         if (uint32_t hub = hub_of(state))
             inner_by_difference(draft, hub);
         else
             inner_by_walk(draft);
-        made = std::make_shared<const StringInner>(std::move(draft.made));
-        charge(made->memory_bytes());
-    }
-    inner_.emplace(key, made);
-    return made;
+        return std::make_shared<const StringInner>(std::move(draft.made));
+    });
 }
 
 std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool counting, const VocabularyTables& tables) {
-    const Key key{tables.serial(), uint64_t{state} << 1 | counting};
-    if (auto it = exits_.find(key); it != exits_.end()) return it->second;
-    dfa_.kernel().before_write();
-    auto made = std::make_shared<const StringExits>(find_exits(state, counting, tables));
-    size_t bytes = sizeof(StringExits);
-    for (const StringExit& exit : *made) bytes += exit.tails.size() * 8 + 64;
-    charge(bytes);
-    exits_.emplace(key, made);
-    return made;
+    return known<StringExits>({tables.serial(), uint64_t{state} << 1 | counting, Kind::kExits},
+                              [&] { return std::make_shared<const StringExits>(find_exits(state, counting, tables)); });
 }
 
 std::shared_ptr<const LiteralRest> StringMasks::literal(uint32_t state, uint32_t node, const VocabularyTables& tables) {
-    const Key key{tables.serial(), uint64_t{state} << 32 | node};
-    if (auto it = literal_.find(key); it != literal_.end()) return it->second;
-    dfa_.kernel().before_write();
-    auto made = std::make_shared<const LiteralRest>(find_literal(state, node, tables));
-    charge(sizeof(LiteralRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(LiteralEnd));
-    literal_.emplace(key, made);
-    return made;
+    return known<LiteralRest>({tables.serial(), uint64_t{state} << 32 | node, Kind::kLiteral},
+                              [&] { return std::make_shared<const LiteralRest>(find_literal(state, node, tables)); });
 }
 
 std::shared_ptr<const StringRest> StringMasks::rest(uint32_t state, uint32_t node, size_t depth,
                                                     const VocabularyTables& tables) {
-    const Key key{tables.serial(), uint64_t{state} << 32 | node};
-    if (auto it = rests_.find(key); it != rests_.end()) return it->second;
-    dfa_.kernel().before_write();
-    auto made = std::make_shared<const StringRest>(find_rest(state, node, depth, tables));
-    charge(made->memory_bytes() + 96);
-    rests_.emplace(key, made);
-    return made;
+    return known<StringRest>({tables.serial(), uint64_t{state} << 32 | node, Kind::kRest},
+                             [&] { return std::make_shared<const StringRest>(find_rest(state, node, depth, tables)); });
 }
 
 // One copy of equal bitmasks: that of the free string is the mask of many states, that of any number of many places.

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "automata/automaton.hpp"
+#include "automata/mask_cache.hpp"
 #include "automata/token_lister.hpp"
 #include "regex/kernel.hpp"
 #include "regex/lazy_dfa.hpp"
@@ -56,7 +57,6 @@ struct StringInner {
     std::shared_ptr<const std::vector<uint32_t>> words;  // bitmask
     uint32_t allowed = 0;
     std::vector<CountedToken> counted;  // if asked for: those that are not plain, or that the string cannot end after
-    size_t memory_bytes() const;
 };
 
 using StringExits = std::vector<StringExit>;
@@ -84,7 +84,6 @@ struct StringClass {
 struct StringRest {
     std::vector<StringClass> inner;
     StringExits exits;
-    size_t memory_bytes() const;
 };
 
 // The buffers of walks, kept between them; each thread has one.
@@ -115,7 +114,8 @@ public:
     std::shared_ptr<const LiteralRest> literal(uint32_t state, uint32_t node, const VocabularyTables& tables);
     static bool ends_literal(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
 
-    size_t memory_bytes() const { return bytes_ + safe_.capacity() * sizeof(SafeRow) + pool_.size() * 48; }  // about
+    // About.
+    size_t memory_bytes() const { return cache_.bytes() + safe_.capacity() * sizeof(SafeRow) + pool_.size() * 48; }
 
 private:
     struct Draft;
@@ -142,9 +142,17 @@ private:
     LiteralRest find_literal(uint32_t from, uint32_t top, const VocabularyTables& tables);
     StringRest find_rest(uint32_t from, uint32_t top, size_t depth, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
-    void charge(size_t bytes);
-
-    static constexpr size_t kMostBytes = 64u << 20;
+    enum class Kind : uint8_t { kInner, kExits, kLiteral, kRest };
+    struct Key {
+        uint64_t vocabulary, place;
+        Kind kind;
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        size_t operator()(const Key& key) const;
+    };
+    template <class Made, class Make>
+    std::shared_ptr<const Made> known(const Key& key, const Make& make);
     LazyDfa& dfa_;
     struct SafeRow {  // [2 * slice + ending]
         std::array<uint8_t, 2 * Slice::kCount> chars{};
@@ -152,19 +160,8 @@ private:
     };
     std::vector<SafeRow> safe_;                                                           // by state
     std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
-    size_t full_pool_ = 1024;  // when to look for unused ones
-    struct Key {
-        uint64_t vocabulary, state;
-        bool operator==(const Key&) const = default;
-    };
-    struct Hash {
-        size_t operator()(const Key& key) const;
-    };
-    std::unordered_map<Key, std::shared_ptr<const StringInner>, Hash> inner_;
-    std::unordered_map<Key, std::shared_ptr<const StringExits>, Hash> exits_;
-    std::unordered_map<Key, std::shared_ptr<const LiteralRest>, Hash> literal_;
-    std::unordered_map<Key, std::shared_ptr<const StringRest>, Hash> rests_;
-    size_t bytes_ = 0;
+    size_t full_pool_ = 1024;                                  // when to look for unused ones
+    MaskCache<Key, std::shared_ptr<const void>, Hash> cache_;  // of the type that the kind tells
 };
 
 }  // namespace schemagen

@@ -21,8 +21,8 @@
 
 namespace schemagen {
 
-// A terminal that no lexeme reads (guests.hpp), and the bytes that its texts begin with.
-struct ForeignTerminal {
+// A terminal that no lexeme reads (embedded.hpp), and the bytes that its texts begin with.
+struct EmbeddedTerminal {
     SymbolId terminal;
     ByteSet first;
 };

@@ -1,7 +1,7 @@
 #include "context_free/context_free_automaton.hpp"
 
+#include "context_free/embedded.hpp"
 #include "context_free/frame_parser.hpp"
-#include "context_free/guests.hpp"
 #include "context_free/lexeme_masks.hpp"
 #include "context_free/liveness.hpp"
 #include "context_free/pruning_parser.hpp"
@@ -36,7 +36,7 @@ std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
     if (parsing_.indentation)
         parser =
             std::make_unique<IndentingParser>(grammar_, *parsing_.indentation, sets_, allowance_, std::move(parser));
-    return std::make_unique<PruningParser>(grammar_, parsing_.foreign, pruned_, sets_, adjacency_, std::move(parser));
+    return std::make_unique<PruningParser>(grammar_, parsing_.embedded, pruned_, sets_, adjacency_, std::move(parser));
 }
 
 // For tables that may lead into a dead end. If it is exact there is none any more.
@@ -50,17 +50,17 @@ std::unique_ptr<LrLiveness> ContextFreeAutomaton::lr_liveness() {
 }
 
 bool ContextFreeAutomaton::find_lively() {
-    Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, parsing_.tables.get(), adjacency_);
+    Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.embedded, parsing_.tables.get(), adjacency_);
     const bool is_lively = liveness.is_lively();
     pruned_ = liveness.pruned();
-    if (!is_lively && !parsing_.foreign.empty()) throw NotLively(grammar_.name(liveness.stuck_rule()));
+    if (!is_lively && !parsing_.embedded.empty()) throw NotLively(grammar_.name(liveness.stuck_rule()));
     return is_lively;
 }
 
 // Of tables the start may have no end though the rules have (lr_liveness.hpp): then nothing is viable.
 bool ContextFreeAutomaton::has_texts() {
     const bool begins = !parsing_.tables || !sets_[parser_->viable(parser_->start())].empty();
-    return strands_.accepting(kStartPlace) || (begins && strands_.has_texts());
+    return strands_.accepting(kStartStrands) || (begins && strands_.has_texts());
 }
 
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
@@ -75,13 +75,13 @@ std::unique_ptr<ContextFreeAutomaton> ContextFreeAutomaton::renewed_host(std::sh
 
 Configuration ContextFreeAutomaton::start() {
     Configuration config;
-    config.state = kStartPlace;
+    config.state = kStartStrands;
     return config;
 }
 
 bool ContextFreeAutomaton::step(Configuration& config, uint8_t byte, Arena&) {
     config.state = strands_.step(config.state, byte);
-    return config.state != kNoPlace;
+    return config.state != kNoStrands;
 }
 
 bool ContextFreeAutomaton::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
@@ -95,10 +95,10 @@ Expectations ContextFreeAutomaton::expectations() {
 
 std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena&) {
     Expectations expected = expectations();
-    PlaceId place = kStartPlace;
+    StrandSet set = kStartStrands;
     for (char each : text) {
-        expected.read(expected.gaps(place), static_cast<uint8_t>(each));
-        place = strands_.step(place, static_cast<uint8_t>(each));
+        expected.read(expected.gaps(set), static_cast<uint8_t>(each));
+        set = strands_.step(set, static_cast<uint8_t>(each));
     }
     expected.expect(config.state, text);
     expected.expect(expected.gaps(config.state), byte);

@@ -1,6 +1,6 @@
 // The texts of a context-free grammar as an automaton over bytes: a thin composition of a grammar, its parser, its
-// lexer and the strands that a text is read by. A configuration is the number of a place, so forks and rollbacks are
-// free.
+// lexer and the strands that a text is read by. A configuration is the number of a set of strands, so forks and
+// rollbacks are free.
 #pragma once
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ namespace schemagen {
 struct Parsing {
     std::shared_ptr<const LrTables> tables;          // null to read every text that the grammar derives
     std::shared_ptr<const Indentation> indentation;  // null if line breaks have no meaning
-    std::vector<ForeignTerminal> foreign;
+    std::vector<EmbeddedTerminal> embedded;
 };
 
 class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {

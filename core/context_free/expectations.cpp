@@ -41,10 +41,10 @@ const uint32_t* Expectations::width_of(SymbolId terminal) const {
 
 // ---- the text so far ----------------------------------------------------------------------------------------------
 
-std::vector<LexemeGap> Expectations::gaps(PlaceId place) {
-    if (place == kStartPlace) return {{parser_.start(), kNoPromise}};
+std::vector<LexemeGap> Expectations::gaps(StrandSet set) {
+    if (set == kStartStrands) return {{parser_.start(), kNoPromise}};
     std::vector<LexemeGap> out;
-    for (const Strand& strand : strands_[place]) {
+    for (const Strand& strand : strands_[set]) {
         const std::vector<Lexer::End> ends = lexer_.ends(strand.lexer);
         for (const Lexer::End& end : ends)
             if (const ParserState after = strands_.after(strand.parser, end.lexeme))
@@ -112,9 +112,9 @@ void Expectations::expect_more(const Strand& strand, std::string_view text) {
     }
 }
 
-void Expectations::expect(PlaceId place, std::string_view text) {
-    if (place != kStartPlace)
-        for (const Strand& strand : strands_[place]) expect_more(strand, text);
+void Expectations::expect(StrandSet set, std::string_view text) {
+    if (set != kStartStrands)
+        for (const Strand& strand : strands_[set]) expect_more(strand, text);
 }
 
 void Expectations::expect(const std::vector<LexemeGap>& gaps, uint8_t byte) {

@@ -31,12 +31,12 @@ public:
           strands_(strands),
           indentation_(indentation) {}
 
-    // Where a lexeme may begin at a place.
-    std::vector<LexemeGap> gaps(PlaceId place);
+    // Where a lexeme may begin.
+    std::vector<LexemeGap> gaps(StrandSet set);
     // Follows the text: once for each byte, in their order, with where a lexeme may begin in front of it.
     void read(const std::vector<LexemeGap>& gaps, uint8_t byte);
-    // The expectations after the text: by the strands of a place, where a lexeme may begin, and as something else.
-    void expect(PlaceId place, std::string_view text);
+    // The expectations after the text: by the strands of a set, where a lexeme may begin, and as something else.
+    void expect(StrandSet set, std::string_view text);
     void expect(const std::vector<LexemeGap>& gaps, uint8_t byte);
     void expect_more(SymbolId terminal, std::string_view so_far) {
         note(begun_, "more of " + grammar_.name(terminal) + so_far_of(so_far));

@@ -259,7 +259,7 @@ void LexemeMasks::add_next(ParserState after, const LexemeScan& scan, Parts& par
 
 // Token by token.
 void LexemeMasks::read_all(const Strand& strand, uint32_t* words) {
-    descend(tables_.all(), strands_.place_of(strand), [&](PlaceId at, uint8_t byte, uint32_t node, PlaceId& next) {
+    descend(tables_.all(), strands_.set_of(strand), [&](StrandSet at, uint8_t byte, uint32_t node, StrandSet& next) {
         poll();
         next = strands_.step(at, byte);
         if (!next) return false;
@@ -268,9 +268,22 @@ void LexemeMasks::read_all(const Strand& strand, uint32_t* words) {
     });
 }
 
+// Masks share their parts, so all parts go at once. The masks that texts came back to are put together anew.
 void LexemeMasks::make_room() {
-    if (memory_bytes() < kMostBytes) return;
+    const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
+    if (memory_bytes() < most) return;
+    masks_.sweep();
+    std::vector<TokenSet> left;
+    masks_.each([&](const TokenSet* mask) { left.push_back(*mask); });
+    forget_parts();
+    size_t k = 0;
+    masks_.each([&](const TokenSet*& mask) { mask = unions_.keep_again(left[k++]); });
+    if (memory_bytes() < most / 2) return;
     masks_.clear();
+    forget_parts();
+}
+
+void LexemeMasks::forget_parts() {
     plan_ids_.clear();
     after_ids_.clear();
     plans_.resize(1);
@@ -283,13 +296,13 @@ void LexemeMasks::make_room() {
 }
 
 uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&) {
-    const PlaceId place = config.state;
+    const StrandSet set = config.state;
     uint32_t allowed = 0;
     if (fill_known(config, words, allowed)) return allowed;
     make_room();
     Words read;  // token by token
     Parts parts;
-    for (const Strand& strand : strands_[place]) {
+    for (const Strand& strand : strands_[set]) {
         if (!strand.promise && strands_.is_lively()) {
             add_strand(strand.parser, strand.lexer, parts);
         } else {
@@ -298,18 +311,18 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
         }
     }
     if (!read.empty()) parts.push_back(unions_.keep(read));
-    if (strands_.accepting(place)) parts.push_back(&eos_);
+    if (strands_.accepting(set)) parts.push_back(&eos_);
     const TokenSet* mask = unions_.of(std::move(parts));
     mask->copy_to(words, tables_.words());
-    bytes_ += heap_node(sizeof(*masks_.begin()));
-    return masks_.emplace(place, mask).first->second->count;
+    masks_.add(set, 0) = mask;
+    return mask->count;
 }
 
 bool LexemeMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    const auto it = masks_.find(config.state);
-    if (it == masks_.end()) return false;
-    allowed = it->second->count;
-    it->second->copy_to(words, tables_.words());
+    const auto* known = masks_.find(config.state);
+    if (!known) return false;
+    allowed = (*known)->count;
+    (*known)->copy_to(words, tables_.words());
     return true;
 }
 

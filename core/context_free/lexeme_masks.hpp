@@ -8,8 +8,8 @@
 //   | those whose tail may follow the lexeme                     by class of tails (tail_tree.hpp)
 //   | the mask of the parser after the lexeme, at the start      if the lexeme may end here, and as far as it promised
 //
-// and the mask of a place that of its strands. All of it is exact; where a strand has a promise left, or the grammar is
-// not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
+// and the mask of a set of strands is the union of theirs. All of it is exact; where a strand has a promise left, or
+// the grammar is not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "automata/mask_cache.hpp"
 #include "context_free/lexeme_scans.hpp"
 #include "context_free/state_memo.hpp"
 #include "masks/mask_engine.hpp"
@@ -35,7 +36,7 @@ public:
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
     size_t memory_bytes() const override {
-        return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + plan_ids_.memory_bytes() +
+        return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + masks_.bytes() + plan_ids_.memory_bytes() +
                after_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
                unions_.memory_bytes();
     }
@@ -77,8 +78,7 @@ private:
     void add_next(ParserState after, const LexemeScan& scan, Parts& parts);
     void read_all(const Strand& strand, uint32_t* words);
     void make_room();
-
-    static constexpr size_t kMostBytes = 64u << 20;
+    void forget_parts();
     static constexpr size_t kDeques = 5;         // here and in its parts
     static constexpr size_t kMostWalked = 4096;  // states and nodes, one by one
     static constexpr size_t kMostApart = 8;      // states at a node of tails
@@ -99,7 +99,7 @@ private:
     StateMemo after_ids_;  // of a node
     std::deque<Plan> plans_;
     PairMap seen_;  // (state, node), while tails are walked or a plan is followed
-    std::unordered_map<PlaceId, const TokenSet*> masks_;
+    MaskCache<StrandSet, const TokenSet*> masks_;
     size_t bytes_ = 0;
 };
 

@@ -28,8 +28,10 @@ class Liveness {
 public:
     // As `NeighbourClasses` takes them.
     Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
-             const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency)
-        : grammar_(grammar), classes_(grammar, indentation, foreign, tables, adjacency), stuck_rule_(grammar.start()) {}
+             const std::vector<EmbeddedTerminal>& embedded, const LrTables* tables, Adjacency& adjacency)
+        : grammar_(grammar),
+          classes_(grammar, indentation, embedded, tables, adjacency),
+          stuck_rule_(grammar.start()) {}
     // Also true of a grammar that is lively once the parser prunes the terminals of `pruned`.
     bool is_lively();
     // Sorted; empty if nothing has to be pruned.

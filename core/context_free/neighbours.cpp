@@ -10,9 +10,9 @@ namespace schemagen {
 using When = Adjacency::When;
 
 NeighbourClasses::NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
-                                   const std::vector<ForeignTerminal>& foreign, const LrTables* tables,
+                                   const std::vector<EmbeddedTerminal>& embedded, const LrTables* tables,
                                    Adjacency& adjacency)
-    : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {
+    : grammar_(grammar), indentation_(indentation), embedded_(embedded), adjacency_(adjacency) {
     if (tables) {
         find_ways(*tables);
         return;
@@ -54,8 +54,8 @@ void NeighbourClasses::find_ways(const LrTables& tables) {
         for (const Way& way : ways) is_read_everywhere_ = is_read_everywhere_ && !way.lexemes.empty();
 }
 
-const ForeignTerminal* NeighbourClasses::foreign(SymbolId terminal) const {
-    for (const ForeignTerminal& each : foreign_)
+const EmbeddedTerminal* NeighbourClasses::embedded(SymbolId terminal) const {
+    for (const EmbeddedTerminal& each : embedded_)
         if (each.terminal == terminal) return &each;
     return nullptr;
 }
@@ -106,13 +106,14 @@ When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
         least = std::min(least, when);
         most = std::max(most, when);
     };
-    const ForeignTerminal* guest = foreign(next);
-    if (!guest && !ways_.empty() && !ways_[next].empty())
+    const EmbeddedTerminal* language = embedded(next);
+    if (!language && !ways_.empty() && !ways_[next].empty())
         for (const Way& way : ways_[next]) note(follows_way(lexeme, way));
     else
         for (uint32_t between = 0; between < between_.size(); ++between)
-            note(guest ? after(lexeme, between, [&](LexemeId last) { return adjacency_.before(last, guest->first); })
-                       : follows_way(lexeme, {between, lexemes_of(next)}));
+            note(language
+                     ? after(lexeme, between, [&](LexemeId last) { return adjacency_.before(last, language->first); })
+                     : follows_way(lexeme, {between, lexemes_of(next)}));
     return least == most ? least : When::kSometimes;
 }
 
@@ -139,7 +140,7 @@ std::vector<LexemeId> NeighbourClasses::told_apart(const std::vector<LexemeId>& 
     std::vector<LexemeId> out;
     std::set<uint32_t> endings;
     for (LexemeId each : lexemes)
-        if (!foreign_.empty() || endings.insert(adjacency_.ending(each)).second) out.push_back(each);
+        if (!embedded_.empty() || endings.insert(adjacency_.ending(each)).second) out.push_back(each);
     return out;
 }
 
@@ -184,7 +185,7 @@ bool NeighbourClasses::find() {
     const uint32_t terminals = grammar_.terminal_count();
     std::vector<SymbolId> read;
     for (SymbolId terminal = 0; terminal < terminals; ++terminal)
-        if (!grammar_.is_ignored(terminal) && (foreign(terminal) || !lexemes_of(terminal).empty()))
+        if (!grammar_.is_ignored(terminal) && (embedded(terminal) || !lexemes_of(terminal).empty()))
             read.push_back(terminal);
     class_of_.assign(terminals, kNotRead);
     if (indentation_) class_of_[indentation_->indent] = class_of_[indentation_->dedent] = kNoText;
@@ -222,7 +223,7 @@ bool NeighbourClasses::knows_what_follows(LexemeId lexeme) {
     bool clear = is_clear(adjacency_.last(lexeme));
     for (LexemeId next = 0; clear && next < grammar_.lexemes().size(); ++next)
         clear = is_clear(adjacency_.followed(lexeme, next));
-    for (const ForeignTerminal& next : foreign_) clear = clear && is_clear(adjacency_.before(lexeme, next.first));
+    for (const EmbeddedTerminal& next : embedded_) clear = clear && is_clear(adjacency_.before(lexeme, next.first));
     return clear;
 }
 
@@ -243,7 +244,7 @@ bool NeighbourClasses::may_be_pruned(const std::vector<SymbolId>& terminals) {
                adjacency_.followed(lexeme, next) == When::kNever;
     };
     for (SymbolId terminal : terminals) {
-        if (foreign(terminal)) return false;
+        if (embedded(terminal)) return false;
         for (LexemeId lexeme : grammar_.lexemes_of(terminal)) {
             bool may = knows_what_follows(lexeme);
             for (LexemeId next = 0; may && next < grammar_.lexemes().size(); ++next) may = is_apart(lexeme, next);

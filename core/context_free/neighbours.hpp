@@ -26,7 +26,7 @@ public:
     // `indentation`: null if line breaks have no meaning. `tables`: null if all lexemes of a terminal are read in every
     // place where it is allowed; else each of the states has its own.
     NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
-                     const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency);
+                     const std::vector<EmbeddedTerminal>& embedded, const LrTables* tables, Adjacency& adjacency);
     // Returns false if there are too many, or the neighbours of an ignored terminal are unknown.
     bool find();
     unsigned count() const { return count_; }
@@ -56,7 +56,7 @@ private:
     void find_ways(const LrTables& tables);
     uint32_t between_of(std::vector<LexemeId> ignored);
     std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
-    const ForeignTerminal* foreign(SymbolId terminal) const;
+    const EmbeddedTerminal* embedded(SymbolId terminal) const;
     bool is_free(SymbolId terminal);
     template <class Before>
     When after(LexemeId lexeme, uint32_t between, const Before& before);
@@ -73,7 +73,7 @@ private:
 
     const ContextFreeGrammar& grammar_;
     const Indentation* indentation_;
-    const std::vector<ForeignTerminal>& foreign_;
+    const std::vector<EmbeddedTerminal>& embedded_;
     Adjacency& adjacency_;
     std::vector<std::vector<LexemeId>> between_;  // what lexers ignore; each has its own ways to read it
     std::vector<std::set<Way>> ways_;             // [terminal]: its ways, or none

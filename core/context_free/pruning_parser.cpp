@@ -9,7 +9,7 @@ bool ever(Adjacency::When when) { return when != Adjacency::When::kNever; }
 }  // namespace
 
 // The set without the lexemes that nothing can ever follow, neither at once nor after others that are ignored.
-std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign) {
+std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end, const ByteSet& embedded) {
     std::vector<LexemeId> kept, open;
     for (LexemeId lexeme : sets_[set])
         (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal) ? open : kept).push_back(lexeme);
@@ -17,7 +17,7 @@ std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end,
         changed = false;
         for (size_t k = open.size(); k-- > 0;) {
             const bool goes_on = (may_end && ever(adjacency_.last(open[k]))) ||
-                                 (foreign.size() && ever(adjacency_.before(open[k], foreign))) ||
+                                 (embedded.size() && ever(adjacency_.before(open[k], embedded))) ||
                                  std::any_of(kept.begin(), kept.end(),
                                              [&](LexemeId next) { return ever(adjacency_.followed(open[k], next)); });
             if (!goes_on) continue;
@@ -40,7 +40,7 @@ bool PruningParser::goes_on(ParserState state, LexemeId lexeme) {
     const auto viable = sets_[inner_->viable(after)];
     return std::any_of(viable.begin(), viable.end(),
                        [&](LexemeId next) { return !is_pruned(next) && ever(adjacency_.followed(lexeme, next)); }) ||
-           std::any_of(foreign_.begin(), foreign_.end(), [&](const ForeignTerminal& next) {
+           std::any_of(embedded_.begin(), embedded_.end(), [&](const EmbeddedTerminal& next) {
                return ever(adjacency_.before(lexeme, next.first)) && inner_->shift(after, next.terminal);
            });
 }
@@ -55,15 +55,15 @@ LexemeSets::SetId PruningParser::without_stuck(ParserState state, LexemeSets::Se
 
 LexemeSets::SetId PruningParser::without_dead_ends(ParserState state, LexemeSets::SetId set) {
     if (!terminals_.empty()) set = without_stuck(state, set);
-    ByteSet foreign;
-    for (const ForeignTerminal& each : foreign_)
-        if (inner_->shift(state, each.terminal)) foreign.add(each.first);
-    if (foreign.size()) return sets_.intern(pruned(set, inner_->accepting(state), foreign));
+    ByteSet embedded;
+    for (const EmbeddedTerminal& each : embedded_)
+        if (inner_->shift(state, each.terminal)) embedded.add(each.first);
+    if (embedded.size()) return sets_.intern(pruned(set, inner_->accepting(state), embedded));
     uint32_t out = pruned_.find(set, 0);
-    if (out == PairMap::kNone) pruned_.insert(set, 0, out = sets_.intern(pruned(set, false, foreign)));
+    if (out == PairMap::kNone) pruned_.insert(set, 0, out = sets_.intern(pruned(set, false, embedded)));
     if (out == set || !inner_->accepting(state)) return out;
     out = pruned_.find(set, 1);
-    if (out == PairMap::kNone) pruned_.insert(set, 1, out = sets_.intern(pruned(set, true, foreign)));
+    if (out == PairMap::kNone) pruned_.insert(set, 1, out = sets_.intern(pruned(set, true, embedded)));
     return out;
 }
 

@@ -16,11 +16,11 @@ namespace schemagen {
 class PruningParser final : public Parser {
 public:
     // `terminals`: those to prune in addition to ignored ones, sorted.
-    PruningParser(const ContextFreeGrammar& grammar, const std::vector<ForeignTerminal>& foreign,
+    PruningParser(const ContextFreeGrammar& grammar, const std::vector<EmbeddedTerminal>& embedded,
                   std::vector<SymbolId> terminals, LexemeSets& sets, Adjacency& adjacency,
                   std::unique_ptr<Parser> inner)
         : grammar_(grammar),
-          foreign_(foreign),
+          embedded_(embedded),
           terminals_(std::move(terminals)),
           sets_(sets),
           adjacency_(adjacency),
@@ -43,14 +43,14 @@ public:
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
-    std::vector<LexemeId> pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign);
+    std::vector<LexemeId> pruned(LexemeSets::SetId set, bool may_end, const ByteSet& embedded);
     LexemeSets::SetId without_dead_ends(ParserState state, LexemeSets::SetId set);
     bool is_pruned(LexemeId lexeme) const;
     bool goes_on(ParserState state, LexemeId lexeme);
     LexemeSets::SetId without_stuck(ParserState state, LexemeSets::SetId set);
 
     const ContextFreeGrammar& grammar_;
-    const std::vector<ForeignTerminal>& foreign_;
+    const std::vector<EmbeddedTerminal>& embedded_;
     const std::vector<SymbolId> terminals_;
     LexemeSets& sets_;
     Adjacency& adjacency_;
@@ -60,7 +60,7 @@ private:
         uint32_t reach = UINT32_MAX;  // see Parser::reach
     };
     std::vector<Viable> viable_;  // [state], kUnknown if not asked for
-    PairMap pruned_;              // (set, whether the text may end) -> set, where nothing foreign follows
+    PairMap pruned_;              // (set, whether the text may end) -> set, where nothing embedded follows
 };
 
 }  // namespace schemagen

@@ -12,13 +12,13 @@ namespace schemagen {
 Strands::Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
                  Allowance& allowance, bool is_lively)
     : grammar_(grammar), parser_(parser), sets_(sets), lexer_(lexer), allowance_(allowance), is_lively_(is_lively) {
-    // Keeps the start apart from a place with the same rest of a lexeme that has begun.
+    // Keeps the start apart from a set with the same rest of a lexeme that has begun.
     const ParserState start = parser_.start();
-    places_.intern(std::vector<uint32_t>{start, lexer_.start(parser_.viable(start)), kNoPromise, 0});
+    strand_sets_.intern(std::vector<uint32_t>{start, lexer_.start(parser_.viable(start)), kNoPromise, 0});
 }
 
-std::vector<Strand> Strands::operator[](PlaceId place) const {
-    const auto flat = places_[place];
+std::vector<Strand> Strands::operator[](StrandSet set) const {
+    const auto flat = strand_sets_[set];
     std::vector<Strand> out;
     out.reserve(flat.size() / 3);
     for (size_t k = 0; k + 2 < flat.size(); k += 3) out.push_back({flat[k], flat[k + 1], flat[k + 2]});
@@ -57,35 +57,35 @@ void Strands::unite(std::vector<Strand>& strands) {
     std::sort(strands.begin(), strands.end());
 }
 
-PlaceId Strands::place_of(const Strand& strand) {
-    return places_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
+StrandSet Strands::set_of(const Strand& strand) {
+    return strand_sets_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
 }
 
-PlaceId Strands::place_of(std::vector<Strand> strands) {
+StrandSet Strands::set_of(std::vector<Strand> strands) {
     std::erase_if(strands, [&](const Strand& strand) { return !can_finish(strand); });
     if (strands.size() > 1) unite(strands);
     allowance_.check_alternatives(strands.size());
     std::vector<uint32_t> flat;
     for (const Strand& strand : strands) flat.insert(flat.end(), {strand.parser, strand.lexer, strand.promise});
-    const size_t known = places_.size();
-    const PlaceId place = places_.intern(flat);
-    if (place == known) allowance_.add_state();
-    return place;
+    const size_t known = strand_sets_.size();
+    const StrandSet set = strand_sets_.intern(flat);
+    if (set == known) allowance_.add_state();
+    return set;
 }
 
-PlaceId Strands::step(PlaceId place, uint8_t byte) {
-    if (const uint32_t known = steps_.find(place, byte); known != PairMap::kNone) return known;
+StrandSet Strands::step(StrandSet set, uint8_t byte) {
+    if (const uint32_t known = steps_.find(set, byte); known != PairMap::kNone) return known;
     std::vector<Strand> out;
-    for (const Strand& strand : (*this)[place]) follow(strand, byte, out);
-    const PlaceId next = place_of(std::move(out));
-    steps_.insert(place, byte, next);
+    for (const Strand& strand : (*this)[set]) follow(strand, byte, out);
+    const StrandSet next = set_of(std::move(out));
+    steps_.insert(set, byte, next);
     return next;
 }
 
-PlaceId Strands::step(PlaceId place, uint8_t byte, std::vector<Strand> others) {
-    if (others.empty()) return step(place, byte);
-    for (const Strand& strand : (*this)[place]) follow(strand, byte, others);
-    return place_of(std::move(others));
+StrandSet Strands::step(StrandSet set, uint8_t byte, std::vector<Strand> others) {
+    if (others.empty()) return step(set, byte);
+    for (const Strand& strand : (*this)[set]) follow(strand, byte, others);
+    return set_of(std::move(others));
 }
 
 bool Strands::ends_well(const Strand& strand) {
@@ -97,16 +97,16 @@ bool Strands::ends_well(const Strand& strand) {
     return false;
 }
 
-bool Strands::accepting(PlaceId place) {
-    if (place == kStartPlace) return parser_.accepting(parser_.start());
-    for (const Strand& strand : (*this)[place])
+bool Strands::accepting(StrandSet set) {
+    if (set == kStartStrands) return parser_.accepting(parser_.start());
+    for (const Strand& strand : (*this)[set])
         if (ends_well(strand)) return true;
     return false;
 }
 
-ByteSet Strands::next_bytes(PlaceId place) {
+ByteSet Strands::next_bytes(StrandSet set) {
     ByteSet out;
-    for (const Strand& strand : (*this)[place]) {
+    for (const Strand& strand : (*this)[set]) {
         out.add(lexer_.next_bytes(strand.lexer));
         for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k)
             if (const ParserState after = this->after(strand.parser, lexer_.ends(strand.lexer)[k].lexeme))
@@ -115,10 +115,10 @@ ByteSet Strands::next_bytes(PlaceId place) {
     return out;
 }
 
-uint32_t Strands::min_bytes(PlaceId place) {
-    if (accepting(place)) return 0;
+uint32_t Strands::min_bytes(StrandSet set) {
+    if (accepting(set)) return 0;
     uint32_t best = ContextFreeGrammar::kFar;
-    for (const Strand& strand : (*this)[place]) best = std::min(best, min_bytes(strand));
+    for (const Strand& strand : (*this)[set]) best = std::min(best, min_bytes(strand));
     return best;
 }
 
@@ -137,10 +137,10 @@ uint32_t Strands::min_bytes_after(ParserState parser, LexemeId lexeme) {
     return at != all.end() && at->terminal == terminal ? at->bytes : ContextFreeGrammar::kFar;
 }
 
-ByteSet Strands::nearer_bytes(PlaceId place) {
+ByteSet Strands::nearer_bytes(StrandSet set) {
     ByteSet out;
-    const uint32_t least = min_bytes(place);
-    for (const Strand& strand : (*this)[place]) out.add(nearer_bytes(strand, least));
+    const uint32_t least = min_bytes(set);
+    for (const Strand& strand : (*this)[set]) out.add(nearer_bytes(strand, least));
     return out;
 }
 
@@ -243,7 +243,7 @@ bool Strands::follow_nearest(std::vector<Strand>& path) {
     }
 }
 
-// Searches for a way to an end, or to a place that always has one. The strand closest to an end goes first: the
+// Searches for a way to an end, or to a strand that always has one. The strand closest to an end goes first: the
 // distance affects only the order of the search, not its result, so it need not look at the stack.
 bool Strands::find_end(const Strand& strand) {
     std::set<std::pair<uint32_t, Strand>> todo{{0, strand}};
@@ -263,7 +263,7 @@ bool Strands::find_end(const Strand& strand) {
             }
         }
         if (seen.size() > kMostTried)
-            throw LimitExceeded("max_alternatives", static_cast<double>(seen.size()), kMostTried);
+            throw LimitExceeded(Limit::kAlternatives, static_cast<double>(seen.size()), kMostTried);
     }
     return found;
 }

@@ -1,9 +1,9 @@
 // Texts of a context-free grammar, read byte by byte. A `Strand` is one way to read the text: the state of the parser,
-// the part of the lexeme so far, and the promise of the lexeme before it. A set of strands is a `Place`, interned and
-// known by its number.
+// the part of the lexeme so far, and the promise of the lexeme before it. A set of strands is a `StrandSet`, interned
+// and known by its number.
 //
-// Invariants: every strand of a place can be finished; strands are sorted; no two differ in the parser's state alone if
-// the parser can unite them; place 0 is the dead one and place 1 the start, where no byte was read yet.
+// Invariants: every strand of a set can be finished; strands are sorted; no two differ in the parser's state alone if
+// the parser can unite them; set 0 is the dead one and set 1 the start, where no byte was read yet.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,23 +24,23 @@ struct Strand {
     auto operator<=>(const Strand&) const = default;
 };
 
-using PlaceId = uint32_t;
-constexpr PlaceId kNoPlace = 0, kStartPlace = 1;
+using StrandSet = uint32_t;
+constexpr StrandSet kNoStrands = 0, kStartStrands = 1;
 
 class Strands {
 public:
     Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Allowance& allowance,
             bool is_lively);
-    std::vector<Strand> operator[](PlaceId place) const;
-    PlaceId place_of(const Strand& strand);
-    PlaceId step(PlaceId place, uint8_t byte);
+    std::vector<Strand> operator[](StrandSet set) const;
+    StrandSet set_of(const Strand& strand);
+    StrandSet step(StrandSet set, uint8_t byte);
     // The same with strands that come from elsewhere.
-    PlaceId step(PlaceId place, uint8_t byte, std::vector<Strand> others);
-    bool accepting(PlaceId place);
-    ByteSet next_bytes(PlaceId place);
-    uint32_t min_bytes(PlaceId place);
+    StrandSet step(StrandSet set, uint8_t byte, std::vector<Strand> others);
+    bool accepting(StrandSet set);
+    ByteSet next_bytes(StrandSet set);
+    uint32_t min_bytes(StrandSet set);
     // A superset of the bytes after which that is less.
-    ByteSet nearer_bytes(PlaceId place);
+    ByteSet nearer_bytes(StrandSet set);
     // The state after a terminal, which may be an ignored one. kNoParse if it cannot follow.
     ParserState after(ParserState state, LexemeId lexeme) {
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
@@ -51,9 +51,9 @@ public:
     // Whether a strand without promises can always be finished (liveness.hpp).
     bool is_lively() const { return is_lively_; }
     // Whether there is a text at all.
-    bool has_texts() { return accepting(kStartPlace) || can_finish((*this)[kStartPlace].front()); }
+    bool has_texts() { return accepting(kStartStrands) || can_finish((*this)[kStartStrands].front()); }
     size_t memory_bytes() const {
-        return places_.memory_bytes() + finishing_.memory_bytes() + finished_.memory_bytes() +
+        return strand_sets_.memory_bytes() + finishing_.memory_bytes() + finished_.memory_bytes() +
                finished_reach_.memory_bytes() + steps_.memory_bytes();
     }
 
@@ -71,7 +71,7 @@ private:
     uint32_t min_bytes_after(ParserState parser, LexemeId lexeme);
     void add_nearer(ParserState parser, uint32_t least, ByteSet& out);
     void unite(std::vector<Strand>& strands);
-    PlaceId place_of(std::vector<Strand> strands);
+    StrandSet set_of(std::vector<Strand> strands);
     bool can_surely_finish(const Strand& strand);
 
     const ContextFreeGrammar& grammar_;
@@ -80,12 +80,12 @@ private:
     Lexer& lexer_;
     Allowance& allowance_;
     const bool is_lively_;
-    InternedLists places_;     // [place]: strands, flat
-    PairMap steps_;            // (place, byte) -> place
-    InternedLists finishing_;  // strands asked for
-    PairMap kept_soon_;        // (lexer, promise) -> whether
-    PairMap finished_;         // (of those, 0) -> whether they can be finished
-    PairMap finished_reach_;   // (of those, 0) -> the lowest entry of the stack that this took
+    InternedLists strand_sets_;  // [set]: strands, flat
+    PairMap steps_;              // (set, byte) -> set
+    InternedLists finishing_;    // strands asked for
+    PairMap kept_soon_;          // (lexer, promise) -> whether
+    PairMap finished_;           // (of those, 0) -> whether they can be finished
+    PairMap finished_reach_;     // (of those, 0) -> the lowest entry of the stack that this took
 };
 
 }  // namespace schemagen

@@ -181,6 +181,12 @@ void TokenUnions::clear() {
     made_.clear();
 }
 
+TokenSet TokenSets::kept_again(const TokenSet& before, size_t words) {
+    TokenSet::Words all(words, 0);
+    before.copy_to(all.data(), words);
+    return kept(all);
+}
+
 void TokenSets::clear() {
     masks_.clear();
     pieces_ = std::make_shared<MaskPieces>();

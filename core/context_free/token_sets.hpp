@@ -56,6 +56,8 @@ public:
     TokenSet kept(const TokenSet::Words& words);
     TokenSet kept(std::vector<uint32_t> tokens, size_t words);
     TokenSet united(const std::vector<const TokenSet*>& sets, size_t words);
+    // A set from before `clear`.
+    TokenSet kept_again(const TokenSet& before, size_t words);
     void clear();
     size_t memory_bytes() const { return bytes_ + pieces_->memory_bytes(); }
 
@@ -77,6 +79,8 @@ public:
     // `within`: the wanted part of the union, kept by the caller; null for all of it.
     const TokenSet* of(Parts parts, const TokenSet::Words* within = nullptr);
     const TokenSet* keep(const TokenSet::Words& words) { return &made_.emplace_back(sets_.kept(words)); }
+    // A set from before the sets were cleared.
+    const TokenSet* keep_again(const TokenSet& before) { return &made_.emplace_back(sets_.kept_again(before, words_)); }
     void clear();
     size_t memory_bytes() const { return keys_.memory_bytes() + known_.size() * sizeof(uintptr_t); }
 

@@ -71,7 +71,7 @@ void JsonAutomaton::finish(ValueId root) {
         for (uint32_t id : value.objects) objects += program.objects[id].final.size();
         for (uint32_t id : value.arrays) arrays += program.arrays[id].final.size();
         size_t most = std::max({objects, arrays, value.strings.size()});
-        if (most > kMaxSlots) throw LimitExceeded("alternatives in one place", most, kMaxSlots);
+        if (most > kMaxSlots) throw LimitExceeded(Limit::kAlternatives, most, kMaxSlots);
     }
     if (program.values[root].productive) machine_.states.surround(root);
 }

@@ -35,7 +35,7 @@ uint32_t Positions::position(std::vector<ValueId> values) {
     uint32_t known = position_index_.find(hash, [&](uint32_t other) { return positions_[other]->values == values; });
     if (known != HashIndex::kNone) return known;
     if (positions_.size() >= program_.max_states)
-        throw LimitExceeded("max_states", positions_.size() + 1, program_.max_states, true);
+        throw LimitExceeded(Limit::kStates, positions_.size() + 1, program_.max_states, true);
     uint32_t id = static_cast<uint32_t>(positions_.size());
     positions_.push_back(std::make_unique<Position>());
     positions_.back()->values = std::move(values);
@@ -49,7 +49,7 @@ uint32_t Positions::child(std::vector<Move> moves) {
     uint32_t known = child_index_.find(hash, [&](uint32_t other) { return children[other].moves == moves; });
     if (known != HashIndex::kNone) return known;
     std::vector<ValueId> distinct = values_of(moves);
-    if (distinct.size() > kMaxSlots) throw LimitExceeded("max_alternatives", distinct.size(), kMaxSlots);
+    if (distinct.size() > kMaxSlots) throw LimitExceeded(Limit::kAlternatives, distinct.size(), kMaxSlots);
     Child made;
     for (const Move& move : moves)
         made.component.push_back(
@@ -89,7 +89,7 @@ void Positions::prepare_strings(Position& p) {
         }
     }
     if (components.empty()) return;
-    if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
+    if (components.size() > kMaxSlots) throw LimitExceeded(Limit::kAlternatives, components.size(), kMaxSlots);
     if (p.counted) components.push_back(program_.kernel().any_string(Encoding::kJson));
     p.string_start = program_.dfa().intern(components, p.counted);
 }
@@ -108,7 +108,7 @@ void Positions::prepare_literal(Position& p) {
 template <class Set>
 void Positions::add_slots(Set& set, uint32_t disjunct, size_t states, size_t owner) {
     if (set.disjuncts.size() + states > kMaxSlots)
-        throw LimitExceeded("max_alternatives", set.disjuncts.size() + states, kMaxSlots);
+        throw LimitExceeded(Limit::kAlternatives, set.disjuncts.size() + states, kMaxSlots);
     set.initial.set(set.disjuncts.size());
     for (uint32_t s = 0; s < states; ++s) {
         set.disjuncts.push_back(disjunct);
@@ -180,7 +180,7 @@ void Positions::start_extra_keys(ObjectSet& set) {
             set.tracks_keys |= !extra.open;
         }
     }
-    if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
+    if (components.size() > kMaxSlots) throw LimitExceeded(Limit::kAlternatives, components.size(), kMaxSlots);
     if (!components.empty()) set.extra_start = program_.dfa().intern(components, false);
 }
 

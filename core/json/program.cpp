@@ -113,7 +113,7 @@ ArrayOutlook JsonProgram::outlook(const ArrayDisjunct& disjunct) const {
     out.settled = static_cast<uint32_t>(disjunct.prefix.size());
     if (states > 1) out.settled = std::max(out.settled, disjunct.min_items);
     if (uint64_t{out.settled} * states > 50'000'000)
-        throw LimitExceeded("max_states", uint64_t{out.settled} * states, 50'000'000);
+        throw LimitExceeded(Limit::kStates, uint64_t{out.settled} * states, 50'000'000);
     out.need.assign(states, kUnbounded);
     for (size_t s = 0; s < states; ++s)
         if (disjunct.final[s]) out.need[s] = 0;

@@ -1,7 +1,6 @@
 #include "masks/completion.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <deque>
 #include <queue>
 #include <tuple>
@@ -9,8 +8,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "automata/token_walk.hpp"
-#include "util/bits.hpp"
 #include "util/hash.hpp"
 #include "util/limits.hpp"
 
@@ -21,25 +18,13 @@ namespace {
 constexpr uint32_t kMostSteps = 50'000;         // of one search; a step takes about 1 us
 constexpr uint32_t kStepsPerByte = 16;          // and for each byte of the text so far: a long way is not wrong
 constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
-constexpr uint64_t kMostWork = 100'000;         // steps of all searches for one mask, except that from its place
 constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
-constexpr uint32_t kWide = 512;                 // tokens to the end from which on each place is one of its own
-constexpr uint32_t kSlack = 64;  // tokens by which one token may raise the need, where the exact need is not computed
-
-// Where much is left, hardly any two places are the same, so the results of one search do not help another. So the text
-// is written out, if it can be told.
-bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
-
 }  // namespace
 
-Completions::Completions(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
-    : automaton_(automaton),
-      guide_(guide_of(automaton)),
-      tables_(tables),
-      strings_(strings),
-      string_view_(automaton.facets().strings) {}
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables)
+    : automaton_(automaton), guide_(guide_of(automaton)), tables_(tables) {}
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
@@ -47,12 +32,11 @@ void Completions::prepare() {
     spelling_.emplace(tables_);
     longest_ = std::max(tables_.longest_token(), 1u);
     guide_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
-    growth_ = guide_.growth(tables_.most_brackets());
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
 
-uint32_t Completions::id_of(const Configuration& config) {
+uint32_t Completions::number_of(const Configuration& config) {
     scratch_.clear();
     if (!automaton_.identity(config, false, scratch_)) return kNone;
     const uint32_t id = keys_.find(scratch_);
@@ -61,7 +45,16 @@ uint32_t Completions::id_of(const Configuration& config) {
     return keys_.add(scratch_);
 }
 
-// A lower bound of the bytes to the end.
+uint32_t Completions::known_number(const Configuration& config) const {
+    std::vector<uint64_t> key;
+    return automaton_.identity(config, false, key) ? keys_.find(key) : kNone;
+}
+
+uint32_t Completions::known_tokens(const Configuration& config) {
+    const uint32_t id = number_of(config);
+    return is_settled(id) ? known_[id].tokens : kNever;
+}
+
 uint32_t Completions::bound(const Configuration& config, uint32_t id) {
     if (id != kNone && known_[id].lower) return known_[id].lower;
     if (automaton_.accepting(config)) {
@@ -82,7 +75,7 @@ bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
         if (!automaton_.accepting(config)) automaton_.min_bytes(config);  // may make alternatives, too
         return true;
     } catch (const LimitExceeded& error) {
-        if (error.worn || error.knob == "max_seconds") throw;
+        if (error.worn || error.limit == Limit::kSeconds) throw;
         steps_ += kStepsOfLimit;
         gave_up_ = true;
         return false;
@@ -105,7 +98,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
     levels_.clear();
     uint32_t left = 0;  // bytes after the configuration that the search ends at
     auto enter = [&](const Configuration& config, uint32_t most, const Arena::Mark& mark) {
-        uint32_t id = id_of(config), least = bound(config, id);
+        uint32_t id = number_of(config), least = bound(config, id);
         if (least > most) {
             overshoot_ = std::min(overshoot_, least - most);
             arena.release(mark);
@@ -225,7 +218,7 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
     std::unordered_set<uint32_t> seen;
     std::vector<Reached> reached;
     auto enter = [&](const Configuration& config, uint32_t from, uint8_t byte) {
-        const uint32_t id = id_of(config);
+        const uint32_t id = number_of(config);
         if (id != kNone && !seen.insert(id).second) return false;
         const uint32_t bytes = from == kNone ? 0 : reached[from].bytes + 1,
                        guide = automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
@@ -266,7 +259,7 @@ void Completions::keep_way_to(const std::vector<Reached>& reached, uint32_t node
 // Find a way to the end: `path_`, then the known rest of the configuration it leads to.
 bool Completions::complete(const Configuration& config, Arena& arena) {
     path_.clear();
-    uint32_t id = id_of(config);
+    uint32_t id = number_of(config);
     if (id != kNone && known_[id].upper < Automaton::kFar) return true;
     if (work_ == 0) return false;
     steps_ = 0;
@@ -282,7 +275,7 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
         }
     } catch (const LimitExceeded& error) {
         // The search may not make more states, in a grammar that was new: then there is no guarantee, and no harm.
-        if (error.worn || error.knob == "max_seconds") throw;
+        if (error.worn || error.limit == Limit::kSeconds) throw;
         gave_up_ = true;
     }
     arena.release(mark);
@@ -305,19 +298,19 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
         if (text.size() > kMostBytes) return gave_up_ = true, false;
         if (!complete(at, arena)) return false;
         if (path_.empty()) {
-            ids.push_back(id_of(at));
+            ids.push_back(number_of(at));
             if (!whole && is_noted(ids.back())) return true;
             if (!go(known_[ids.back()].byte)) return false;
         } else {
             for (char byte : std::string(path_)) {
-                const uint32_t id = id_of(at);
+                const uint32_t id = number_of(at);
                 if (is_settled(id) || (id != kNone && known_[id].byte != static_cast<uint8_t>(byte))) break;
                 ids.push_back(id);
                 if (!go(static_cast<uint8_t>(byte))) return false;
             }
         }
     }
-    ids.push_back(id_of(at));
+    ids.push_back(number_of(at));
     if (ids.back() != kNone) known_[ids.back()].upper = known_[ids.back()].tokens = 0;
     return true;
 }
@@ -345,7 +338,8 @@ std::vector<uint32_t> Completions::count_tokens(std::string& text, uint32_t id) 
 std::string Completions::text(const Configuration& config, Arena& arena) {
     make_room();
     std::string out = completion_text(config, arena);
-    if (out.empty() && gave_up_ && !automaton_.accepting(config)) throw LimitExceeded("completion", steps_, kMostBytes);
+    if (out.empty() && gave_up_ && !automaton_.accepting(config))
+        throw LimitExceeded(Limit::kCompletion, steps_, kMostBytes);
     return out;
 }
 
@@ -367,7 +361,7 @@ uint32_t Completions::tokens(const Configuration& config, Arena& arena) {
 
 uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     if (automaton_.accepting(config)) return 0;
-    uint32_t id = id_of(config);
+    uint32_t id = number_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
     if (work_ > 0 && is_wide(most(config)) && guide_.write_shortest(config, text)) {
@@ -396,273 +390,6 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     return fewest[0];
 }
 
-// ---- masks ----------------------------------------------------------------------------------------------------------
-
-// The tokens needed, if they are known to be at most `budget`; else kNever. It only searches for an end where the bytes
-// to the nearest one leave that open. With no work left for a search, a token is allowed if it leaves `kSlack` tokens
-// more than bytes.
-uint32_t Completions::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
-    if (automaton_.accepting(config)) return 0;
-    const uint32_t id = id_of(config);
-    if (is_settled(id)) return known_[id].tokens;
-    const uint32_t least = bound(config, id);
-    if (least > uint64_t{budget} * longest_) return kNever;
-    const uint32_t need = work_ > 0 ? needed(config, arena) : kNever;
-    if (need != kNever || work_ > 0) return need;
-    return least + kSlack <= budget ? budget : kNever;
-}
-
-// Keep the tokens after which the rest fits. Returns whether they could be determined.
-bool Completions::keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept) {
-    uint32_t most = 0;
-    const bool is_sure = each_need(
-        tables_.all(), config, arena, nullptr,
-        [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
-        [&](const Tokens& tokens, uint32_t need) {
-            most = std::max(most, need);
-            if (need < budget) tokens.add_to(kept, tables_.words());
-        });
-    const uint32_t id = id_of(config);
-    if (is_sure && most < budget && id != kNone) known_[id].max_tokens_needed = most + 1;
-    return is_sure;
-}
-
-// The same of a mask, but with the exact need of each token, whatever the budget, so that the result can be cached.
-bool Completions::keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* mask,
-                              uint32_t* kept) {
-    uint32_t most = 0;
-    const bool is_sure = each_need(
-        tables_.all(), config, arena, mask, [&](const Configuration& next) { return needed(next, arena); },
-        [&](const Tokens& tokens, uint32_t need) {
-            most = std::max(most, std::min(need, kUnknown - 2));
-            if (need < budget) tokens.add_to(kept, tables_.words());
-        });
-    const uint32_t id = id_of(config);
-    if (is_sure && id != kNone && takes_most(config, arena))
-        known_[id].max_tokens_needed = most + 1, known_[id].exact = true;
-    return is_sure;
-}
-
-// Whether the search for the tokens needed after each of its tokens took too long.
-bool Completions::is_given_up(const Configuration& config) {
-    const uint32_t id = id_of(config);
-    return id != kNone && known_[id].exact && known_[id].max_tokens_needed == kUnknown;
-}
-
-bool Completions::Tokens::among(const uint32_t* allowed, size_t size) const {
-    if (!words) return std::any_of(list.begin(), list.end(), [&](uint32_t token) { return has_bit(allowed, token); });
-    for (size_t w = 0; w < size; ++w)
-        if (words[w] & allowed[w]) return true;
-    return false;
-}
-
-void Completions::Tokens::add_to(uint32_t* allowed, size_t size) const {
-    for (uint32_t token : list) set_bit(allowed, token);
-    for (size_t w = 0; words && w < size; ++w) allowed[w] |= words[w];
-}
-
-// Visit every readable token with the number of tokens needed after it, as computed by `ask`; with `among`, only the
-// tokens of that mask have to be visited. Tokens that stay inside a string are grouped by where they end. Returns false
-// if that took too long: for some tokens the number is then unknown.
-template <class Ask, class Visit>
-bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among,
-                            const Ask& ask, const Visit& visit) {
-    Configuration last;
-    uint32_t need = kUnasked;
-    work_ = kMostWork;
-    walk_tokens(
-        automaton_, trie, config, arena,
-        [&](uint32_t node, const Configuration& next) {
-            if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
-            visit(Tokens{trie.tokens_at(node)}, need);
-            last = next;
-            if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
-        },
-        [&](uint32_t node, const Configuration& at, size_t depth) {
-            return &trie == &tables_.all() && each_class(node, at, depth, arena, among, ask, visit);
-        });
-    return std::exchange(work_, kNoLimit) > 0;
-}
-
-// The same of the tokens below a node of the trie, by classes: false, if it did not lead into a string.
-template <class Ask, class Visit>
-bool Completions::each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena,
-                             const uint32_t* among, const Ask& ask, const Visit& visit) {
-    constexpr size_t kFew = 16;
-    const Trie& trie = tables_.all();
-    if (!string_view_ || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return false;
-    const StringBody body = string_view_->free_of_text(config);
-    if (!body.state) return false;
-    const auto rest = strings_.rest(body.state, node, depth, tables_);
-    for (const StringClass& one : rest->inner) {
-        const Tokens tokens{one.tokens, one.words.empty() ? nullptr : one.words.data()};
-        Configuration next = config;
-        if ((among && !tokens.among(among, tables_.words())) || !string_view_->go_on(next, one.state, one.chars))
-            continue;
-        poll();
-        visit(tokens, ask(next));
-    }
-    std::vector<uint64_t> key, read;  // of the place after the quote
-    for (const StringExit& exit : rest->exits) {
-        auto comes = [&](const auto& pair) { return !among || has_bit(among, pair.second); };
-        if (std::none_of(exit.tails.begin(), exit.tails.end(), comes)) continue;
-        if (body.key) {
-            each_key_closing(exit, config, depth, arena, among, ask, visit);
-            continue;
-        }
-        const Arena::Mark mark = arena.mark();
-        Configuration next = config;
-        if (string_view_->go_on(next, exit.state, exit.chars) && automaton_.step(next, '"', arena)) {
-            key.clear();
-            if (!automaton_.identity(next, true, key) || key != read) read_tails(next, arena, ask);
-            read = key;
-            for (const auto& pair : exit.tails)
-                if (comes(pair) && tail_needs_[pair.first] != kUnasked)
-                    visit(Tokens{{&pair.second, 1}}, tail_needs_[pair.first]);
-        }
-        arena.release(mark);
-    }
-    return true;
-}
-
-// The tokens that close a key. What may follow depends on the key, so each token is read.
-template <class Ask, class Visit>
-void Completions::each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
-                                   const uint32_t* among, const Ask& ask, const Visit& visit) {
-    for (const auto& [tail, token] : exit.tails) {
-        if (among && !has_bit(among, token)) continue;
-        poll();
-        const Arena::Mark mark = arena.mark();
-        Configuration next = config;
-        const std::string_view bytes = tables_.token(token).substr(depth);
-        if (std::all_of(bytes.begin(), bytes.end(),
-                        [&](char byte) { return automaton_.step(next, static_cast<uint8_t>(byte), arena); }))
-            visit(Tokens{{&token, 1}}, ask(next));
-        arena.release(mark);
-    }
-}
-
-// Store the number of tokens needed after each tail.
-template <class Ask>
-void Completions::read_tails(const Configuration& following, Arena& arena, const Ask& ask) {
-    tail_needs_.assign(tables_.tail_count(), kUnasked);
-    tail_needs_[0] = ask(following);
-    walk_tokens(automaton_, tables_.tails(), following, arena, [&](uint32_t node, const Configuration& next) {
-        const uint32_t need = ask(next);
-        for (uint32_t tail : tables_.tails().tokens_at(node)) tail_needs_[tail] = need;
-    });
-}
-
-// Every token that can be read, with whether the rest fits into `budget`. Returns false if that took too long: then a
-// token only fits where the bounds show it.
-template <class Visit>
-bool Completions::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
-    Configuration last;
-    bool asked = false, fit = false;
-    work_ = kMostWork;
-    walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& next) {
-        if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
-        visit(node, fit);
-        last = next;
-        asked = next.frame == config.frame;
-    });
-    return std::exchange(work_, kNoLimit) > 0;
-}
-
-// The greatest number of tokens needed after any token that a configuration like this one can take. Inside a string an
-// exact answer would read nearly the whole vocabulary. So the places inside the string are enumerated instead of the
-// tokens that lead to them: there are few, since most letters change nothing, and only the tokens that may leave the
-// string are read. The result is an upper bound; `exact` reads every token.
-uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& arena, bool exact) {
-    const uint32_t id = id_of(config);
-    if (id != kNone && known_[id].max_tokens_needed != kUnasked && (!exact || known_[id].exact))
-        return known_[id].max_tokens_needed;
-    const Arena::Mark mark = arena.mark();
-    const Configuration from = guide_.least_constrained(config, arena);
-    uint32_t most = exact ? kNever : most_inside(from, arena);
-    bool walk = most == kNever;
-    if (walk) most = 0;
-    const bool is_sure = each_need(
-        walk ? tables_.all() : tables_.quoted(), from, arena, nullptr,
-        [&](const Configuration& next) { return needed(next, arena); },
-        [&](const Tokens&, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
-    most = is_sure ? most + 1 : kUnknown;
-    arena.release(mark);
-    if (id != kNone) known_[id].max_tokens_needed = most, known_[id].exact = walk;
-    return most;
-}
-
-// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them,
-// or where few bytes are possible, so that a walk over the vocabulary is short.
-uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
-    constexpr size_t kWide = 48, kMostPlaces = 256;
-    if (automaton_.next_bytes(from).size() < kWide || !guide_.stays_inside(from, from)) return kNever;
-    Arena::Mark mark = arena.mark();
-    std::vector<Configuration> places{from};
-    std::unordered_set<uint32_t> seen{id_of(from)};
-    uint32_t most = 0;
-    work_ = kMostWork;
-    for (size_t at = 0; at < places.size() && most != kNever; ++at) {
-        most = std::max(most, needed(places[at], arena));
-        const ByteSet bytes = automaton_.next_bytes(places[at]);
-        for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
-            Configuration next = places[at];
-            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
-                !guide_.stays_inside(from, next))
-                continue;
-            uint32_t id = id_of(next);
-            if (id == kNone || places.size() > kMostPlaces) most = kNever;
-            if (seen.insert(id).second) places.push_back(next);
-        }
-    }
-    work_ = kNoLimit;
-    arena.release(mark);
-    return most;
-}
-
-// Decided by the needs of the containers, and the most that one token may add to them.
-bool Completions::is_surely_far(const Configuration& config, uint32_t budget) const {
-    return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(config)} + growth_ < budget;
-}
-
-bool Completions::is_far(const Configuration& config, uint32_t budget) const {
-    if (is_surely_far(config, budget)) return true;
-    std::vector<uint64_t> key;
-    if (!automaton_.identity(config, false, key)) return false;
-    uint32_t id = keys_.find(key);
-    return id != KeyTable::kNone && known_[id].max_tokens_needed != kUnasked && known_[id].max_tokens_needed <= budget;
-}
-
-// Keep the tokens that go along the shortest text and bring the end nearer with each; returns how many.
-uint32_t Completions::keep_text(const Configuration& config, uint32_t* kept, Arena& arena) {
-    const Trie& trie = tables_.all();
-    const std::string text = completion_text(config, arena);
-    std::vector<uint32_t> fewest = spelling_->fewest_tokens(text);
-    uint32_t count = 0, node = trie.root();
-    for (size_t at = 0; at < text.size(); ++at) {
-        node = trie.child_of(node, static_cast<uint8_t>(text[at]));
-        if (node == Trie::kNone) break;
-        if (fewest[at + 1] >= fewest[0]) continue;
-        for (uint32_t token : trie.tokens_at(node)) kept[token >> 5] |= 1u << (token & 31), ++count;
-    }
-    return count;
-}
-
-// Leave only those.
-uint32_t Completions::keep_to_text(const Configuration& config, uint32_t* words, Arena& arena) {
-    std::fill_n(words, tables_.words(), 0);
-    return keep_text(config, words, arena);
-}
-
-// The table of known configurations may be dropped between two questions, not within one.
-void Completions::make_room() {
-    prepare();
-    work_ = kNoLimit;  // a search may have ended with an exception
-    if (known_.size() <= kMostKnown) return;
-    keys_.clear();
-    known_.clear();
-}
-
 uint32_t Completions::most(const Configuration& config) {
     return automaton_.accepting(config)           ? 0
            : spelling_ && spelling_->spells_all() ? guide_.most_tokens(config)
@@ -674,76 +401,13 @@ uint32_t Completions::least_bytes(const Configuration& config) {
     return automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
 }
 
-// Whether a text can be finished within `budget` tokens. The exact number is computed only if the bounds leave it open.
-bool Completions::fits(const Configuration& config, uint32_t budget, Arena& arena) {
-    if (most(config) <= budget) return true;
-    if (automaton_.accepting(config)) return true;
-    const uint64_t least = std::max(automaton_.min_bytes(config), 1u);
-    if (least > uint64_t{budget} * longest_) return false;
-    return needed(config, arena) <= budget;
-}
-
-// Whether it takes every token that any configuration with its identity takes.
-bool Completions::takes_most(const Configuration& config, Arena& arena) {
-    const Arena::Mark mark = arena.mark();
-    const Configuration from = guide_.least_constrained(config, arena);
-    const bool out = from.frame == config.frame && same_place(from, config) && !guide_.text_matters(config);
-    arena.release(mark);
-    return out;
-}
-
-// Whether each configuration with the identity of this one takes the same tokens, and none is known to change nothing.
-bool Completions::is_alone(const Configuration& config, Arena& arena) {
-    return takes_most(config, arena) && !guide_.stays_inside(config, config);
-}
-
-uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
-                              Arena& arena) {
-    make_room();
-    const bool accepting = automaton_.accepting(config);
-    const uint32_t most = this->most(config);
-    if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
-    const bool wide = is_wide(most);
-    const uint32_t least = wide && most <= budget ? most : needed(config, arena);
-    if (least == kNever) return allowed;
-    budget = std::max(budget, least);  // too late: as fast as possible
-    std::vector<uint32_t> kept(tables_.words(), 0);
-    auto keep = [&](uint32_t node, bool fits) {
-        if (!fits) return;
-        for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
-    };
-    bool by_text = !wide && guide_.text_matters(config);
-    if (wide) {
-        each_place(config, budget - 1, arena, keep);
-    } else if (is_alone(config, arena)) {
-        if (is_far(config, budget)) return allowed;
-        if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);
-    } else if (!by_text) {
-        if (is_far(config, budget)) return allowed;
-        // Near the end some token most likely does not fit, so it is not asked first whether all do.
-        const bool near = budget < least + kSlack && takes_most(config, arena) && !is_given_up(config);
-        if (!near || !keep_needed(config, budget, arena, words, kept.data())) {
-            for (bool exact : {false, true})
-                if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
-                    return allowed;
-            by_text = is_given_up(config) || !keep_needed(config, budget, arena, words, kept.data());
-        }
-    }
-    if (by_text) {
-        if (budget > least + kSlack) return allowed;
-        if (!accepting) return keep_to_text(config, words, arena);
-        std::fill(kept.begin(), kept.end(), 0);
-    }
-    if (accepting)
-        for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
-    uint32_t left = 0;
-    for (uint32_t w = 0; w < tables_.words(); ++w) {
-        words[w] &= kept[w];
-        left += static_cast<uint32_t>(std::popcount(words[w]));
-    }
-    // A text that is not the shortest may not be found again from the middle.
-    if (!left && !accepting) return keep_to_text(config, words, arena);
-    return left;
+void Completions::make_room() {
+    prepare();
+    work_ = kNoLimit;  // a search may have ended with an exception
+    if (known_.size() <= kMostKnown) return;
+    keys_.clear();
+    known_.clear();
+    ++epoch_;
 }
 
 }  // namespace schemagen

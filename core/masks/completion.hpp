@@ -13,28 +13,18 @@
 // needed, but the guarantee holds. If that one is given up as well, masks are those without a budget, and a request for
 // the text is refused. A configuration that exceeds the allowance of one text (Allowance) leads to no end.
 //
-// Tokens are asked in classes, each of them once. Those that stay inside a string or an extra key form a class by the
-// state they lead to, which is cached for all grammars (StringMasks::rest); those that close a string, by the tail
-// after the quote. When the tokens of a text are counted, each of its places stores the next one, so a search ends
-// where it meets such a text, and no token count is made twice.
-//
-// Most tokens of a mask need no search: the text may end after them, or its rest was counted, or its end is further
-// away than the rest of the budget reaches with the longest token. If the work allowed for one mask does not suffice
-// for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to fit, those with
-// at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other machines such a
-// mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
+// When the tokens of a text are counted, each of its places stores the next one, so a search ends where it meets such a
+// text, and no token count is made twice.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "automata/automaton.hpp"
 #include "automata/completion_guide.hpp"
-#include "automata/string_masks.hpp"
-#include "automata/string_view.hpp"
 #include "masks/spelling.hpp"
 #include "util/key_table.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -43,8 +33,8 @@ namespace schemagen {
 
 class Completions {
 public:
-    Completions(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
-    static constexpr uint32_t kNever = UINT32_MAX;
+    Completions(Automaton& automaton, const VocabularyTables& tables);
+    static constexpr uint32_t kNever = UINT32_MAX, kNone = UINT32_MAX;
 
     // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever if none is known.
     uint32_t tokens(const Configuration& config, Arena& arena);
@@ -53,32 +43,43 @@ public:
     std::string text(const Configuration& config, Arena& arena);
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
-    // Take out of a mask the tokens after which more than `budget` - 1 would be needed. Returns how many are left.
-    uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
-
-    // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
-    // of threads may ask at once.
-    bool is_far(const Configuration& config, uint32_t budget) const;
     uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
 
+    // The rest is for the masks of a budget (budget_masks.hpp), which ask many questions after one `make_room`.
+    //
+    // Configurations have numbers, equal ones where the shortest texts are the same; kNone if that depends on the text.
+    // The table of them may be dropped between two masks, not within one: then a new epoch begins.
+    void make_room();
+    uint64_t epoch() const { return epoch_; }
+    uint32_t number_of(const Configuration& config);
+    uint32_t known_number(const Configuration& config) const;  // kNone if it has none yet
+    // `tokens` and `text` as far as the work allows, and without the error.
+    uint32_t needed(const Configuration& config, Arena& arena);
+    std::string completion_text(const Configuration& config, Arena& arena);
+    // `tokens` if they were counted, else kNever.
+    uint32_t known_tokens(const Configuration& config);
+    // A lower bound of the bytes to the end.
+    uint32_t bound(const Configuration& config) { return bound(config, number_of(config)); }
+    // An upper bound of the tokens to the end; kFar and above if none is known.
+    uint32_t most(const Configuration& config);
+    // Where much is left, hardly any two places are the same, so the results of one search do not help another. So the
+    // text is written out, if it can be told.
+    static bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
+    // Let all searches together take so many steps, until the end of the work, which tells whether they sufficed.
+    void limit_work(uint64_t steps) { work_ = steps; }
+    bool end_work() { return std::exchange(work_, kNoLimit) > 0; }
+    bool has_work() const { return work_ > 0; }
+    const Spelling& spelling() const { return *spelling_; }
+
 private:
-    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1, kUnknown = UINT32_MAX - 2;
+    static constexpr uint32_t kUnasked = UINT32_MAX - 1;
+    static constexpr uint32_t kWide = 512;  // tokens to the end from which on each place is one of its own
     static constexpr uint64_t kNoLimit = UINT64_MAX;
     struct Known {
         uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
         uint32_t tokens = kUnasked;
-        // Most tokens that may be needed from here, the next one included, or an upper bound; kUnknown if not found.
-        uint32_t max_tokens_needed = kUnasked;
-        bool exact = false;     // `max_tokens_needed` is not more
         uint8_t byte = 0;       // the next one of the text, if `upper` is known
         uint32_t next = kNone;  // and where it leads, if `tokens` are settled
-    };
-    // Some tokens: a list, or a bitmask.
-    struct Tokens {
-        std::span<const uint32_t> list;
-        const uint32_t* words = nullptr;
-        bool among(const uint32_t* allowed, size_t size) const;
-        void add_to(uint32_t* allowed, size_t size) const;
     };
     struct Level {
         Configuration config;
@@ -97,10 +98,8 @@ private:
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
     void prepare();
-    uint32_t id_of(const Configuration& config);
     uint32_t bound(const Configuration& config, uint32_t id);
-    bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kUnknown; }
-    void make_room();
+    bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kUnasked; }
     void spend(uint64_t steps) {
         if (work_ != kNoLimit) work_ -= std::min(work_, steps * guide_.step_cost());
     }
@@ -114,47 +113,16 @@ private:
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids, bool whole);
     bool is_noted(uint32_t id) const;
     std::vector<uint32_t> count_tokens(std::string& text, uint32_t id) const;
-    uint32_t needed(const Configuration& config, Arena& arena);
-    std::string completion_text(const Configuration& config, Arena& arena);
-    uint32_t most(const Configuration& config);
-    bool is_surely_far(const Configuration& config, uint32_t budget) const;
-    bool fits(const Configuration& config, uint32_t budget, Arena& arena);
-    uint32_t max_tokens_needed(const Configuration& config, Arena& arena, bool exact);
-    uint32_t most_inside(const Configuration& config, Arena& arena);
-    bool takes_most(const Configuration& config, Arena& arena);
-    bool is_alone(const Configuration& config, Arena& arena);
-    uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
-    bool keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept);
-    uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
-    uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
-    template <class Ask, class Visit>
-    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among, const Ask& ask,
-                   const Visit& visit);
-    template <class Ask, class Visit>
-    bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const uint32_t* among,
-                    const Ask& ask, const Visit& visit);
-    template <class Ask, class Visit>
-    void each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
-                          const uint32_t* among, const Ask& ask, const Visit& visit);
-    template <class Ask>
-    void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
-    bool is_given_up(const Configuration& config);
-    bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
-    template <class Visit>
-    bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
     CompletionGuide& guide_;
     const VocabularyTables& tables_;
-    StringMasks& strings_;
-    StringView* string_view_;
-    std::vector<uint32_t> tail_needs_;   // [tail], kUnasked if it cannot be read
-    std::optional<Spelling> spelling_;   // once prepared
-    uint32_t growth_ = Automaton::kFar;  // Automaton::growth
-    uint32_t longest_ = 1;               // bytes of a token
+    std::optional<Spelling> spelling_;  // once prepared
+    uint32_t longest_ = 1;              // bytes of a token
     std::vector<uint64_t> scratch_;
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]
+    uint64_t epoch_ = 1;        // of these numbers
     std::vector<Level> levels_;
     std::string path_;  // the text that the last search found, down to a known configuration
     uint32_t overshoot_ = 0, steps_ = 0;

@@ -5,6 +5,7 @@
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -128,10 +129,8 @@ Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
 
 std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration& following, Arena& arena) {
     LocalKey key = view_.local_key(following, tables_.longest_token());
-    if (key.usable) {
-        auto it = tails_.find(key);
-        if (it != tails_.end()) return it->second;
-    }
+    if (key.usable)
+        if (const Local* known = cache_.find(key); known && known->tails) return known->tails;
     auto made = std::make_shared<LocalTails>();
     made->words.assign(tables_.tail_count() / 32 + 1, 0);
     set_bit(made->words.data(), 0);
@@ -153,10 +152,7 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
         });
     for (Exits& exits : made->exits)
         std::sort(exits.pairs.begin(), exits.pairs.end(), [](auto a, auto b) { return a.second < b.second; });
-    if (key.usable) {
-        bytes_ += made->words.size() * 4 + 128 + key.memory_bytes();
-        tails_.emplace(std::move(key), made);
-    }
+    if (key.usable) cache_.add(key, memory_of(*made) + key.memory_bytes()).tails = made;
     return made;
 }
 
@@ -189,20 +185,22 @@ uint32_t Masks::tails_after(const Configuration& following, Arena& arena) {
     uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
     if (known != HashIndex::kNone) return known;
     uint32_t id = static_cast<uint32_t>(sets_.size());
-    bytes_ += words.size() * 4 + 64;
+    set_bytes_ += words.size() * 4 + 64;
     sets_.push_back(std::move(words));
     set_index_.insert(hash, id);
     return id;
 }
 
-const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id) {
+// The tokens of exits, of the mask of a configuration, that go on with a tail of the set.
+const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id, const Configuration& config) {
     for (const auto& [known, tokens] : exits.through)
         if (known == set_id) return tokens;
     std::vector<uint32_t> tokens;
     const uint32_t* words = sets_[set_id].data();
     for (auto [tail, token] : exits.pairs)
         if (has_bit(words, tail)) tokens.push_back(token);
-    bytes_ += tokens.size() * 4 + 32;
+    if (const LocalKey key = view_.local_key(config, tables_.longest_token()); key.usable)
+        cache_.grow(key, tokens.size() * 4 + 32);
     return exits.through.emplace_back(set_id, std::move(tokens)).second;
 }
 
@@ -346,23 +344,30 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Configuration& config, Aren
     return mask;
 }
 
+size_t Masks::memory_of(const std::vector<Exits>& all) {
+    size_t bytes = heap_bytes(all);
+    for (const Exits& exits : all) bytes += heap_bytes(exits.pairs);
+    return bytes;
+}
+
+// The lists of exits count when they are made.
+size_t Masks::memory_of(const LocalMask& mask) {
+    const size_t own = mask.dense.use_count() == 1 ? heap_bytes(*mask.dense) : 0;
+    return heap_block(sizeof(mask) + 16) + own + heap_bytes(mask.tokens) + heap_bytes(mask.unclear) +
+           memory_of(mask.exits);
+}
+
+size_t Masks::memory_of(const LocalTails& tails) {
+    return heap_block(sizeof(tails) + 16) + heap_bytes(tails.words) + heap_bytes(tails.unclear) +
+           memory_of(tails.exits);
+}
+
 std::shared_ptr<Masks::LocalMask> Masks::local(const Configuration& config, Arena& arena) {
     LocalKey key = view_.local_key(config, tables_.longest_token());
     if (!key.usable) return build(config, arena);
-    auto it = masks_.find(key);
-    if (it != masks_.end()) return it->second;
+    if (const Local* known = cache_.find(key); known && known->mask) return known->mask;
     auto made = build(config, arena);
-    size_t bytes =
-        sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
-    for (const Exits& exits : made->exits) bytes += exits.pairs.capacity() * 8 + 64;
-    bytes += (made->unclear.capacity() + made->tokens.capacity() - made->tokens.size()) * 4 + key.memory_bytes();
-    if (bytes_ + bytes > kMostBytes) {
-        masks_.clear();
-        tails_.clear();
-        bytes_ = sets_.size() * (sets_[0].size() * 4 + 64);
-    }
-    bytes_ += bytes;
-    masks_.emplace(std::move(key), made);
+    cache_.add(key, memory_of(*made) + key.memory_bytes()).mask = made;
     return made;
 }
 
@@ -381,16 +386,16 @@ bool Masks::fill_known(const Configuration& config, uint32_t* words, uint32_t& a
     if (view_.is_text_dependent(config) || view_.has_used_keys(config)) return false;
     LocalKey key = view_.local_key(config, tables_.longest_token());
     if (!key.usable) return false;
-    auto found = masks_.find(key);
-    if (found == masks_.end() || !found->second->unclear.empty()) return false;
-    const LocalMask& mask = *found->second;
+    const Local* known = cache_.find(key);
+    if (!known || !known->mask || !known->mask->unclear.empty()) return false;
+    const LocalMask& mask = *known->mask;
     // At most one way out of a container is the common case; others take the careful way.
     const std::vector<uint32_t>* tokens = nullptr;
     if (!mask.exits.empty()) {
-        const uint32_t known = view_.tails_of(config);
-        if (mask.exits.size() > 1 || mask.exits[0].how != ContainerView::kFirst || known == UINT32_MAX) return false;
+        const uint32_t set = view_.tails_of(config);
+        if (mask.exits.size() > 1 || mask.exits[0].how != ContainerView::kFirst || set == UINT32_MAX) return false;
         for (const auto& [set_id, listed] : mask.exits[0].through)
-            if (set_id == known) tokens = &listed;
+            if (set_id == set) tokens = &listed;
         if (!tokens) return false;
     }
     copy_base(mask, words);
@@ -409,7 +414,7 @@ uint32_t Masks::fill(const Configuration& config, uint32_t* words, Arena& arena)
     copy_base(*mask, words);
     uint32_t allowed = mask->allowed;
     for (Exits& exits : mask->exits) {
-        const auto& tokens = through(exits, tails(config, exits.how, arena));
+        const auto& tokens = through(exits, tails(config, exits.how, arena), config);
         for (uint32_t token : tokens) set_bit(words, token);
         allowed += static_cast<uint32_t>(tokens.size());
     }

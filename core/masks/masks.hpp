@@ -19,10 +19,10 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "automata/automaton.hpp"
+#include "automata/mask_cache.hpp"
 #include "automata/string_masks.hpp"
 #include "masks/flat_view.hpp"
 #include "masks/mask_engine.hpp"
@@ -36,7 +36,7 @@ public:
     Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
-    size_t memory_bytes() const override { return bytes_; }
+    size_t memory_bytes() const override { return cache_.bytes() + set_bytes_; }
 
 private:
     using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (tail, token), or (tail, tail it ends) by the latter
@@ -48,8 +48,8 @@ private:
     struct LocalMask {
         std::shared_ptr<const StringInner> inner;  // keeps `base` alive
         const uint32_t* base = nullptr;            // null if there is no token
-        std::shared_ptr<const std::vector<uint32_t>>
-            dense;                     // instead of base and tokens, shared with masks that are equal
+        // Instead of base and tokens; shared with masks that are equal.
+        std::shared_ptr<const std::vector<uint32_t>> dense;
         std::vector<uint32_t> tokens;  // besides base
         uint32_t allowed = 0;
         std::vector<Exits> exits;
@@ -59,6 +59,11 @@ private:
         std::vector<uint32_t> words;  // bit set of tails
         std::vector<Exits> exits;
         std::vector<uint32_t> unclear;
+    };
+    // By the place inside a container: the mask there, and the tails that may follow there.
+    struct Local {
+        std::shared_ptr<LocalMask> mask;
+        std::shared_ptr<const LocalTails> tails;
     };
     struct KeyHash {
         size_t operator()(const LocalKey& key) const;
@@ -86,25 +91,26 @@ private:
     std::shared_ptr<const LocalTails> local_tails(const Configuration& following, Arena& arena);
     uint32_t tails(const Configuration& inside, uint32_t how, Arena& arena);
     uint32_t tails_after(const Configuration& following, Arena& arena);
-    const std::vector<uint32_t>& through(Exits& exits, uint32_t set);
+    const std::vector<uint32_t>& through(Exits& exits, uint32_t set, const Configuration& config);
     void copy_base(const LocalMask& mask, uint32_t* words) const;
     uint32_t fill_tracking(const Configuration& config, uint32_t* words, Arena& arena);
     uint32_t take_repeated_keys(const Configuration& config, uint32_t* words, Arena& arena);
     static Exits& exits_of(std::vector<Exits>& all, uint32_t how);
 
-    static constexpr size_t kMostBytes = 48u << 20;
+    static size_t memory_of(const std::vector<Exits>& all);
+    static size_t memory_of(const LocalMask& mask);
+    static size_t memory_of(const LocalTails& tails);
     Automaton& automaton_;
     FlatView flat_;
     ContainerView& view_;
     StringView& string_view_;
     const VocabularyTables& tables_;
     StringMasks& strings_;
-    std::unordered_map<LocalKey, std::shared_ptr<LocalMask>, KeyHash> masks_;
-    std::unordered_map<LocalKey, std::shared_ptr<const LocalTails>, KeyHash> tails_;
+    MaskCache<LocalKey, Local, KeyHash> cache_;
     std::vector<std::vector<uint32_t>> sets_;  // of tails
     HashIndex set_index_;
+    size_t set_bytes_ = 0;
     Workspace* workspace_ = nullptr;  // of the thread that fills
-    size_t bytes_ = 0;
 };
 
 }  // namespace schemagen

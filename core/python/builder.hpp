@@ -14,7 +14,7 @@
 
 #include "automata/regex_automaton.hpp"
 #include "automata/shared_automata.hpp"
-#include "context_free/embedding_automaton.hpp"
+#include "context_free/embedded_automaton.hpp"
 #include "json/json_automaton.hpp"
 #include "masks/spelling.hpp"
 #include "runtime/matcher.hpp"
@@ -282,13 +282,13 @@ public:
                                              uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
                                              const std::optional<Tables>& lr, const std::optional<Indents>& indents,
                                              const EmbeddedConstraints& embedded) {
-        Guests guests = take(embedded);
+        EmbeddedLanguages languages = take(embedded);
         const Call call(*this);
-        if (!guests.empty()) prepare(guests, Spelling(*tables));
+        if (!languages.empty()) prepare(languages, Spelling(*tables));
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
-        for (const Guest& guest : guests)
-            grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
+        for (const EmbeddedLanguage& language : languages)
+            grammar.set_min_bytes(language.terminal, language.automaton->min_bytes(language.automaton->start()));
         std::vector<LexemeId> numbers;  // kUnread for one without texts
         for (const auto& [terminal, text, longer, marked] : lexemes) {
             const bool is_unread = shared_->kernel.is_empty(text);
@@ -299,11 +299,12 @@ public:
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
         Parsing parsing{lr ? read(*lr, numbers) : nullptr, indents ? read(*indents) : nullptr, {}};
-        for (const Guest& guest : guests) parsing.foreign.push_back({guest.terminal, guest.first});
+        for (const EmbeddedLanguage& language : languages)
+            parsing.embedded.push_back({language.terminal, language.first});
         auto host = std::make_unique<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
         if (!host->has_texts()) return nullptr;
-        if (guests.empty()) return constraint(std::move(host), std::move(tables));
-        return constraint(std::make_shared<EmbeddingAutomaton>(shared_, std::move(host), std::move(guests), true),
+        if (languages.empty()) return constraint(std::move(host), std::move(tables));
+        return constraint(std::make_shared<EmbeddedAutomaton>(shared_, std::move(host), std::move(languages), true),
                           std::move(tables));
     }
     static std::shared_ptr<const Indentation> read(const Indents& given) {
@@ -337,8 +338,8 @@ public:
     }
 
 private:
-    Guests take(const EmbeddedConstraints& embedded) {
-        Guests out;
+    EmbeddedLanguages take(const EmbeddedConstraints& embedded) {
+        EmbeddedLanguages out;
         for (const auto& [terminal, inner] : embedded) {
             std::shared_ptr<Automaton> automaton = inner->give_automaton(shared_);
             if (!automaton) throw nb::value_error("an embedded constraint of another generation");
@@ -346,10 +347,12 @@ private:
         }
         return out;
     }
-    static void prepare(Guests& guests, const Spelling& spelling) {
-        for (Guest& guest : guests) {
-            guide_of(*guest.automaton).settle_shortest([&](const std::string& text) { return spelling.count(text); });
-            guest.find_ends(dynamic_cast<const JsonAutomaton*>(guest.automaton.get()) != nullptr);
+    static void prepare(EmbeddedLanguages& languages, const Spelling& spelling) {
+        for (EmbeddedLanguage& language : languages) {
+            guide_of(*language.automaton).settle_shortest([&](const std::string& text) {
+                return spelling.count(text);
+            });
+            language.find_ends(dynamic_cast<const JsonAutomaton*>(language.automaton.get()) != nullptr);
         }
     }
     std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton,

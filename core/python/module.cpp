@@ -77,22 +77,22 @@ void raise_too_long(const LimitExceeded& e) {
     char passed[64];
     const auto end = std::to_chars(passed, passed + sizeof passed, e.reached, std::chars_format::fixed, 1).ptr;
     raise_ours("LimitError",
-               "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
+               "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.most) + " s",
                "each call on a grammar may take as long as its limits allow, whatever the schema",
                "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
 }
 
 void raise_no_completion(const LimitExceeded& e) {
-    raise_ours("LimitError",
-               "no end of the text was found in " + shown(e.reached) + " steps of a search within " + shown(e.limit) +
-                   " bytes",
-               "the grammar is very ambiguous, or its shortest text is long; masks go on without a budget",
-               "bound the text by a counter of your own, or split the grammar");
+    raise_ours(
+        "LimitError",
+        "no end of the text was found in " + shown(e.reached) + " steps of a search within " + shown(e.most) + " bytes",
+        "the grammar is very ambiguous, or its shortest text is long; masks go on without a budget",
+        "bound the text by a counter of your own, or split the grammar");
 }
 
 void raise_long_text(const LimitExceeded& e) {
     raise_ours("LimitError",
-               "a text of " + shown(e.reached) + " bytes whose substrings are meant, limit " + shown(e.limit),
+               "a text of " + shown(e.reached) + " bytes whose substrings are meant, limit " + shown(e.most),
                "every place in it where a substring may begin is kept in memory",
                "split it, and let one call choose the part");
 }
@@ -100,29 +100,39 @@ void raise_long_text(const LimitExceeded& e) {
 void raise_many_readings(const LimitExceeded& e) {
     raise_ours(
         "LimitError",
-        shown(e.reached) + " ways to read one text are followed side by side, the limit is " + shown(e.limit) +
+        shown(e.reached) + " ways to read one text are followed side by side, the limit is " + shown(e.most) +
             " (max_alternatives)",
         "the text has many places at which the grammar allows more than one rule",
         "raise schemagen.Limits(max_alternatives=...), or let a terminal say sooner which rule it begins or ends");
 }
 
-void raise_limit(const LimitExceeded& e) {
-    if (e.knob == "readings") return raise_many_readings(e);
-    if (e.knob == "max_substring_bytes") return raise_long_text(e);
-    if (e.knob == "completion") return raise_no_completion(e);
-    if (e.knob == "max_seconds") return raise_too_long(e);
-    std::string fact =
-        shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
-    if (e.nodes)
-        fact = shown(e.reached) + " parts of patterns were needed, the limit is " +
-               shown(e.limit / Budget::kNodesPerState) + " states, of " + std::to_string(Budget::kNodesPerState) +
-               " parts each";
-    const bool fixed = e.knob != "max_states";  // bit sets of the core
+// States, patterns or alternatives: the first two may be raised.
+void raise_much_work(const LimitExceeded& e) {
+    const std::string fact =
+        e.limit == Limit::kNodes
+            ? shown(e.reached) + " parts of patterns were needed, the limit is " +
+                  shown(e.most / Budget::kNodesPerState) + " states, of " + std::to_string(Budget::kNodesPerState) +
+                  " parts each"
+            : shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.most);
+    const bool may_be_raised = e.limit == Limit::kNodes || e.limit == Limit::kStates;
     raise_ours("LimitError", fact,
                e.alone ? "this one text needs more than the limits of its grammar allow; other texts go on"
                        : "the constraint needs more work than its limits allow",
-               fixed ? "tell alternatives apart sooner, by the first key or terminal, or split the schema"
-                     : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller");
+               may_be_raised ? "raise schemagen.Limits(max_states=...) or make the schema smaller"
+                             : "tell alternatives apart sooner, by the first key or terminal, or split the schema");
+}
+
+void raise_limit(const LimitExceeded& e) {
+    switch (e.limit) {
+        case Limit::kSeconds: return raise_too_long(e);
+        case Limit::kReadings: return raise_many_readings(e);
+        case Limit::kSubstringBytes: return raise_long_text(e);
+        case Limit::kCompletion: return raise_no_completion(e);
+        case Limit::kStates:
+        case Limit::kNodes:
+        case Limit::kAlternatives:
+        case Limit::kLiteralBytes: return raise_much_work(e);
+    }
 }
 
 void translate_to_ours(const std::exception_ptr& pointer) {
@@ -894,6 +904,9 @@ void bind_functions(nb::module_& m) {
     m.def(
         "force_lock_contention", [](bool rival) { SharedAutomata::always_conflict = rival; }, "rival"_a,
         "As if another thread were making something new whenever one asks to: for tests.");
+    m.def(
+        "limit_mask_memory", [](size_t bytes) { return most_mask_bytes.exchange(bytes); }, "bytes"_a,
+        "Bound the masks that each engine remembers, and return the bound before: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a,
           "budgets"_a = std::vector<std::optional<int64_t>>());
 }

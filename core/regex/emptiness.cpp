@@ -77,7 +77,7 @@ bool Kernel::WordSearch::finds_word() {
         if (step_in_depth()) return true;
         if (steps >= kLate && (steps < kLate + kTurn || steps % kStride == 0) && step_in_breadth()) return true;
         if (seen_.size() > limit)
-            throw LimitExceeded("max_states", static_cast<double>(seen_.size()), static_cast<double>(limit));
+            throw LimitExceeded(Limit::kStates, static_cast<double>(seen_.size()), static_cast<double>(limit));
     }
     for (NodeId node : path_.empty() ? seen_ : queued_) nodes_[node].emptiness = 1;
     return false;

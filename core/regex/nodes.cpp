@@ -201,7 +201,7 @@ NodeId Nodes::literals(std::vector<std::string> texts) {
     texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
     size_t longest = 0;
     for (const auto& text : texts) longest = std::max(longest, text.size());
-    if (longest > 4096) throw LimitExceeded("max_literal_bytes", longest, 4096);
+    if (longest > 4096) throw LimitExceeded(Limit::kLiteralBytes, longest, 4096);
     std::function<NodeId(size_t, size_t, size_t)> build = [&](size_t begin, size_t end, size_t depth) -> NodeId {
         // Long unshared tails are spelled without recursion.
         if (end - begin == 1) {

@@ -70,15 +70,14 @@ struct Budget {
     bool alone = false;  // the additions are for one text that found the grammar new
 
     void add_node() {
-        if (++nodes > max_nodes) throw exceeded(nodes, max_nodes, true);
+        if (++nodes > max_nodes) throw exceeded(Limit::kNodes, nodes, max_nodes);
     }
     void add_state() {
-        if (++states > max_states) throw exceeded(states, max_states, false);
+        if (++states > max_states) throw exceeded(Limit::kStates, states, max_states);
     }
-    LimitExceeded exceeded(uint64_t reached, uint64_t limit, bool of_nodes) const {
-        LimitExceeded error("max_states", static_cast<double>(reached), static_cast<double>(limit), !alone);
+    LimitExceeded exceeded(Limit limit, uint64_t reached, uint64_t most) const {
+        LimitExceeded error(limit, reached, most, !alone);
         error.alone = alone;
-        error.nodes = of_nodes;
         return error;
     }
 };

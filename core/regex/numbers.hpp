@@ -47,8 +47,8 @@ struct NumberRule {
     uint64_t divisor = 0;             // no multiple of 10; 0: any value
     int32_t power = 0;                // the value is a multiple of divisor * 10^power
     uint32_t integer_digits = 0, fraction_digits = 0;
-    uint32_t exact_digits =
-        0;  // most digits, zeros at the end aside, of a text with a point or an exponent; 0: no such limit
+    // Most digits of a text with a point or an exponent, zeros at the end aside; 0 if there is no such limit.
+    uint32_t exact_digits = 0;
     uint32_t forms = kWhole;
     bool operator==(const NumberRule&) const = default;
 };

@@ -199,7 +199,7 @@ void SubstringTable::Construction::move_to(SubstringTable& table) {
 }
 
 std::shared_ptr<const SubstringTable> SubstringTable::of(std::string_view text) {
-    if (text.size() > kMostBytes) throw LimitExceeded("max_substring_bytes", text.size(), kMostBytes);
+    if (text.size() > kMostBytes) throw LimitExceeded(Limit::kSubstringBytes, text.size(), kMostBytes);
     std::shared_ptr<SubstringTable> table(new SubstringTable);
     table->text_ = text;
     Construction growing(text.size());

@@ -52,7 +52,8 @@ uint64_t Constraint::memory_bytes() {
     if (mutex.try_lock_shared()) {
         const std::shared_lock lock(mutex, std::adopt_lock);
         uint64_t bytes = heap_block(sizeof(*this)) + heap_block(sizeof(*engine_)) + engine_->automaton->memory_bytes() +
-                         engine_->masks->memory_bytes() + engine_->completions.memory_bytes();
+                         engine_->masks->memory_bytes() + engine_->completions.memory_bytes() +
+                         engine_->budget_masks.memory_bytes();
         if (engine_->shared->is_apart()) bytes += engine_->shared->memory_bytes();
         memory_bytes_.store(bytes, std::memory_order_relaxed);
     }

@@ -16,6 +16,7 @@
 #include "automata/automaton.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
+#include "masks/budget_masks.hpp"
 #include "masks/completion.hpp"
 #include "masks/masks.hpp"
 #include "util/work.hpp"
@@ -35,6 +36,7 @@ struct Constraint final : ForkSafe, Tenant {
     Automaton& automaton() { return *engine_->automaton; }
     MaskEngine& masks() { return *engine_->masks; }
     Completions& completions() { return engine_->completions; }
+    BudgetMasks& budget_masks() { return engine_->budget_masks; }
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
     bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
@@ -65,11 +67,13 @@ private:
             : shared(std::move(shared_)),
               automaton(std::move(automaton_)),
               masks(make_masks(*automaton, tables, shared->strings)),
-              completions(*automaton, tables, shared->strings) {}
+              completions(*automaton, tables),
+              budget_masks(completions, *automaton, tables, shared->strings) {}
         std::shared_ptr<SharedAutomata> shared;
         std::shared_ptr<Automaton> automaton;
         std::unique_ptr<MaskEngine> masks;
         Completions completions;
+        BudgetMasks budget_masks;
     };
     // While one task has a new epoch for itself.
     class Alone {

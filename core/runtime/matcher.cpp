@@ -77,7 +77,7 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
         Work::lock_shared(constraint_->mutex);
         std::shared_lock lock(constraint_->mutex, std::adopt_lock);
         if (epoch_ == constraint_->epoch()) {
-            bool far = budget == kNoBudget || constraint_->completions().is_far(config(), budget);
+            bool far = budget == kNoBudget || constraint_->budget_masks().is_far(config(), budget);
             if (far && constraint_->masks().fill_known(config(), words, allowed)) return allowed;
         }
     }
@@ -89,7 +89,7 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     return making([&] {
         Scope scope(*arena_);
         const uint32_t all = constraint_->masks().fill(config(), words, *arena_);
-        return constraint_->completions().tighten(config(), budget, words, all, *arena_);
+        return constraint_->budget_masks().tighten(config(), budget, words, all, *arena_);
     });
 }
 

@@ -109,7 +109,7 @@ Work::Apart::~Apart() {
 void Work::check(int64_t time) {
     if (started_ == 0) started_ = time;
     const double passed = std::chrono::duration<double>(std::chrono::steady_clock::duration(time - started_)).count();
-    if (passed > max_seconds_) throw LimitExceeded("max_seconds", passed, max_seconds_);
+    if (passed > max_seconds_) throw LimitExceeded(Limit::kSeconds, passed, max_seconds_);
 }
 
 void Work::look() {

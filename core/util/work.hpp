@@ -52,8 +52,8 @@ struct Here {
     uint32_t countdown = 64;  // polls until the next look
     Work* innermost = nullptr;
     void* saved = nullptr;  // without the interpreter's lock: the state needed to take it back
-    int64_t looked =
-        0;  // when the call began, gave up the lock or looked for signals, whichever was last; 0: not known yet
+    // When the call began, gave up the lock or looked for signals, whichever was last; 0 if not known yet.
+    int64_t looked = 0;
     const std::atomic<bool>* stop = nullptr;  // of a thread of ours, which never has the lock: whether it is to end
     bool counted = false;                     // among the threads that a fork waits for
     bool in_handler = false;

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: Default number of states of a grammar that are computed in advance.
 MAX_STATES = 2048
 _PAGE = 128
-#: As in core/masks/completion.cpp: by how much one token may raise the tokens needed, where these are not computed.
+#: As in core/masks/budget_masks.cpp: by how much one token may raise the tokens needed, where these are not computed.
 _SLACK = 64
 _lock = long_lock()
 

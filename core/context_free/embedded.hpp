@@ -1,7 +1,7 @@
-// Automata of other languages that a context-free grammar has in it: JSON values of a schema, say.
+// The languages embedded in a context-free grammar: JSON values of a schema, say.
 //
-// For the parser a guest is a terminal, which no lexeme reads. Its text begins where the terminal is allowed and ends
-// wherever the guest's automaton accepts; in between the guest is on its own.
+// For the parser an embedded language is a terminal, which no lexeme reads. Its text begins where the terminal is
+// allowed, ends wherever the automaton of the language accepts, and is read by that automaton alone.
 #pragma once
 #include <memory>
 #include <stdexcept>
@@ -13,7 +13,7 @@
 
 namespace schemagen {
 
-struct Guest {
+struct EmbeddedLanguage {
     SymbolId terminal;
     std::shared_ptr<Automaton> automaton;
     ByteSet first;  // bytes that its texts begin with
@@ -22,9 +22,9 @@ struct Guest {
     void find_ends(bool is_json);
 };
 
-using Guests = std::vector<Guest>;
+using EmbeddedLanguages = std::vector<EmbeddedLanguage>;
 
-// A grammar with guests that may lead into a dead end: what would have to be searched cannot be, with guests in it.
+// A grammar that embeds others and may lead into a dead end: the search for its ends cannot look into these.
 struct NotLively : std::runtime_error {
     explicit NotLively(const std::string& rule) : std::runtime_error("the rule '" + rule + "' may have no end") {}
 };

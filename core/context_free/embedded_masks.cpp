@@ -1,0 +1,176 @@
+#include "context_free/embedded_masks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "automata/container_view.hpp"
+#include "automata/token_walk.hpp"
+#include "masks/masks.hpp"
+#include "util/heap.hpp"
+
+namespace schemagen {
+
+namespace {
+
+// Releases everything allocated in the arena during its lifetime.
+class Scratch {
+public:
+    explicit Scratch(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
+    ~Scratch() { arena_.release(mark_); }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+private:
+    Arena& arena_;
+    Arena::Mark mark_;
+};
+
+}  // namespace
+
+EmbeddedMasks::EmbeddedMasks(EmbeddedAutomaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+    : automaton_(automaton), tables_(tables), host_(automaton.host().make_masks(tables)) {
+    ByteSet first;
+    for (const EmbeddedLanguage& language : automaton.languages()) {
+        first.add(language.first);
+        MaskFactory* factory = language.automaton->facets().masks;
+        LanguageMasks masks;
+        if (factory)
+            masks.inner = factory->make_masks(tables);
+        else
+            masks.inner = std::make_unique<Masks>(*language.automaton, tables, strings);
+        masks.leaving = tables.tokens_with(language.last, 1);
+        bytes_ += masks.leaving.memory_bytes();
+        languages_.push_back(std::move(masks));
+    }
+    entering_ = tables.tokens_with(first, 0);
+    bytes_ += entering_.memory_bytes();
+}
+
+void EmbeddedMasks::add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena) {
+    walk_tokens(automaton_, trie, from, arena, [&](uint32_t node, const Configuration&) {
+        for (uint32_t token : trie.tokens_at(node)) set_bit(words.data(), token);
+    });
+}
+
+// Where no embedded text is being read.
+void EmbeddedMasks::add_set(StrandSet set, Words& words, Arena& arena) {
+    if (!set) return;
+    if (const TokenSet* known = at_sets_.find(set)) return known->add_to(words.data(), words.size());
+    Words own(tables_.words(), 0);
+    const Configuration config = EmbeddedAutomaton::with(set, {}, arena);
+    host_->fill(config, own.data(), arena);
+    add_walk(entering_, config, own, arena);
+    (at_sets_.add(set, 0) = kept_.kept(own)).add_to(words.data(), words.size());
+}
+
+// The tokens that begin after an embedded text.
+void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
+    if (const TokenSet* known = after_.find(after)) return known->add_to(words.data(), words.size());
+    Words own(tables_.words(), 0);
+    ContextFreeAutomaton& host = automaton_.host();
+    const LexerState begun = host.lexer().start(host.parser().viable(after));
+    if (const StrandSet set = begun ? host.strands().set_of({after, begun, kNoPromise}) : kNoStrands)
+        host_->fill(EmbeddedAutomaton::with(set, {}, arena), own.data(), arena);
+    const EmbeddedStrand gap{after, EmbeddedStrand::kGap, kNoPromise, 0, {}};
+    add_walk(entering_, EmbeddedAutomaton::with(kNoStrands, {&gap, 1}, arena), own, arena);
+    (after_.add(after, 0) = kept_.kept(own)).add_to(words.data(), words.size());
+}
+
+// The tokens that stay in an embedded text.
+void EmbeddedMasks::add_inner(const EmbeddedStrand& strand, Words& words, Arena& arena) {
+    const Scratch scratch(arena);
+    Configuration inner = strand.inner;
+    if (ContainerView* view = automaton_.languages()[strand.language].automaton->facets().containers)
+        view->settle(inner, arena);
+    Words own(tables_.words(), 0);
+    languages_[strand.language].inner->fill(inner, own.data(), arena);
+    for (uint32_t token : tables_.eos()) clear_bit(own.data(), token);
+    for (size_t w = 0; w < words.size(); ++w) words[w] |= own[w];
+}
+
+// The tokens in which an embedded text ends, and something follows: kept if they do not depend on the text, else `own`.
+const TokenSet& EmbeddedMasks::leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own) {
+    const Configuration alone = EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena);
+    std::vector<uint64_t> identity;
+    const bool is_known_by = automaton_.identity(alone, true, identity);
+    if (is_known_by)
+        if (const TokenSet* known = leaving_.find(identity)) return *known;
+    Words words(tables_.words(), 0);
+    add_walk(languages_[strand.language].leaving, alone, words, arena);
+    own = kept_.kept(words);
+    if (!is_known_by) return own;
+    return leaving_.add(identity, heap_bytes(identity)) = own;
+}
+
+void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Arena& arena) {
+    const Scratch scratch(arena);
+    if (strand.promise)  // of the lexeme before, which is rare
+        return add_walk(tables_.all(), EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena), words, arena);
+    add_inner(strand, words, arena);
+    if (automaton_.languages()[strand.language].automaton->accepting(strand.inner))
+        add_after(strand.after, words, arena);
+    const Trie& trie = languages_[strand.language].leaving;
+    if (!spelling_) {
+        spelling_.emplace(tables_);
+        automaton_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
+    }
+    if (automaton_.languages()[strand.language].automaton->min_bytes(strand.inner) >= trie.max_depth) return;
+    TokenSet own;
+    leaving(strand, arena, own).add_to(words.data(), words.size());
+}
+
+template <class Visit>
+void EmbeddedMasks::each_cache(const Visit& visit) {
+    visit(at_sets_);
+    visit(after_);
+    visit(leaving_);
+}
+
+// The sets share their pieces, which go at once. The sets that texts came back to are cut into pieces anew.
+void EmbeddedMasks::make_room() {
+    const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
+    if (own_bytes() < most) return;
+    kept_.clear();
+    each_cache([&](auto& cache) {
+        cache.sweep();
+        cache.each([&](TokenSet& set) { set = kept_.kept_again(set, tables_.words()); });
+    });
+    if (own_bytes() < most / 2) return;
+    kept_.clear();
+    each_cache([](auto& cache) { cache.clear(); });
+}
+
+uint32_t EmbeddedMasks::fill(const Configuration& config, uint32_t* words, Arena& arena) {
+    make_room();
+    Words all(tables_.words(), 0);
+    const Scratch scratch(arena);
+    add_set(config.state, all, arena);
+    for (const EmbeddedStrand& strand : EmbeddedAutomaton::strands_of(config)) add_embedded(strand, all, arena);
+    if (automaton_.accepting(config))
+        for (uint32_t token : tables_.eos()) set_bit(all.data(), token);
+    std::copy(all.begin(), all.end(), words);
+    uint32_t count = 0;
+    for (uint32_t word : all) count += static_cast<uint32_t>(std::popcount(word));
+    return count;
+}
+
+bool EmbeddedMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
+    const TokenSet* known = config.frame ? nullptr : at_sets_.find(config.state);
+    if (!known) return false;
+    known->copy_to(words, tables_.words());
+    allowed = known->count;
+    return true;
+}
+
+size_t EmbeddedMasks::own_bytes() const {
+    return bytes_ + kept_.memory_bytes() + at_sets_.bytes() + after_.bytes() + leaving_.bytes();
+}
+
+size_t EmbeddedMasks::memory_bytes() const {
+    size_t bytes = own_bytes() + host_->memory_bytes();
+    for (const LanguageMasks& language : languages_) bytes += language.inner->memory_bytes();
+    return bytes;
+}
+
+}  // namespace schemagen

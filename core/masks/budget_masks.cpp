@@ -1,0 +1,369 @@
+#include "masks/budget_masks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+#include "automata/token_walk.hpp"
+#include "util/bits.hpp"
+
+namespace schemagen {
+
+namespace {
+
+constexpr uint64_t kMostWork = 100'000;  // steps of all searches for one mask, except that from its place
+constexpr uint32_t kSlack = 64;          // tokens by which one token may raise the need,
+                                         // where the exact need is not computed
+
+}  // namespace
+
+BudgetMasks::BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+    : ends_(ends),
+      automaton_(automaton),
+      guide_(guide_of(automaton)),
+      tables_(tables),
+      strings_(strings),
+      string_view_(automaton.facets().strings),
+      longest_(std::max(tables.longest_token(), 1u)) {}
+
+// The numbers of configurations may change between two masks, not within one.
+void BudgetMasks::prepare() {
+    ends_.make_room();
+    if (epoch_ == 0) growth_ = guide_.growth(tables_.most_brackets());
+    if (epoch_ != ends_.epoch()) most_.clear();
+    epoch_ = ends_.epoch();
+}
+
+BudgetMasks::Most BudgetMasks::most_of(const Configuration& config) {
+    const uint32_t id = ends_.number_of(config);
+    return id < most_.size() ? most_[id] : Most{};
+}
+
+void BudgetMasks::note_most(const Configuration& config, Most most) {
+    const uint32_t id = ends_.number_of(config);
+    if (id == Completions::kNone) return;
+    if (id >= most_.size()) most_.resize(id + 1);
+    most_[id] = most;
+}
+
+// The tokens needed, if they are known to be at most `budget`; else kNever. It only searches for an end where the bytes
+// to the nearest one leave that open. With no work left for a search, a token is allowed if it leaves `kSlack` tokens
+// more than bytes.
+uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (automaton_.accepting(config)) return 0;
+    if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
+    const uint32_t least = ends_.bound(config);
+    if (least > uint64_t{budget} * longest_) return kNever;
+    const uint32_t need = ends_.has_work() ? ends_.needed(config, arena) : kNever;
+    if (need != kNever || ends_.has_work()) return need;
+    return least + kSlack <= budget ? budget : kNever;
+}
+
+// Keep the tokens after which the rest fits. Returns whether they could be determined.
+bool BudgetMasks::keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept) {
+    uint32_t most = 0;
+    const bool is_sure = each_need(
+        tables_.all(), config, arena, nullptr,
+        [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
+        [&](const Tokens& tokens, uint32_t need) {
+            most = std::max(most, need);
+            if (need < budget) tokens.add_to(kept, tables_.words());
+        });
+    if (is_sure && most < budget) note_most(config, {most + 1, most_of(config).exact});
+    return is_sure;
+}
+
+// The same of a mask, but with the exact need of each token, whatever the budget, so that the result can be cached.
+bool BudgetMasks::keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* mask,
+                              uint32_t* kept) {
+    uint32_t most = 0;
+    const bool is_sure = each_need(
+        tables_.all(), config, arena, mask, [&](const Configuration& next) { return ends_.needed(next, arena); },
+        [&](const Tokens& tokens, uint32_t need) {
+            most = std::max(most, std::min(need, kUnknown - 2));
+            if (need < budget) tokens.add_to(kept, tables_.words());
+        });
+    if (is_sure && takes_most(config, arena)) note_most(config, {most + 1, true});
+    return is_sure;
+}
+
+// Whether the search for the tokens needed after each of its tokens took too long.
+bool BudgetMasks::is_given_up(const Configuration& config) {
+    const Most most = most_of(config);
+    return most.exact && most.tokens == kUnknown;
+}
+
+bool BudgetMasks::Tokens::among(const uint32_t* allowed, size_t size) const {
+    if (!words) return std::any_of(list.begin(), list.end(), [&](uint32_t token) { return has_bit(allowed, token); });
+    for (size_t w = 0; w < size; ++w)
+        if (words[w] & allowed[w]) return true;
+    return false;
+}
+
+void BudgetMasks::Tokens::add_to(uint32_t* allowed, size_t size) const {
+    for (uint32_t token : list) set_bit(allowed, token);
+    for (size_t w = 0; words && w < size; ++w) allowed[w] |= words[w];
+}
+
+// Visit every readable token with the number of tokens needed after it, as computed by `ask`; with `among`, only the
+// tokens of that mask have to be visited. Tokens that stay inside a string are grouped by where they end. Returns false
+// if that took too long: for some tokens the number is then unknown.
+template <class Ask, class Visit>
+bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among,
+                            const Ask& ask, const Visit& visit) {
+    Configuration last;
+    uint32_t need = kUnasked;
+    ends_.limit_work(kMostWork);
+    walk_tokens(
+        automaton_, trie, config, arena,
+        [&](uint32_t node, const Configuration& next) {
+            if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
+            visit(Tokens{trie.tokens_at(node)}, need);
+            last = next;
+            if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
+        },
+        [&](uint32_t node, const Configuration& at, size_t depth) {
+            return &trie == &tables_.all() && each_class(node, at, depth, arena, among, ask, visit);
+        });
+    return ends_.end_work();
+}
+
+// The same of the tokens below a node of the trie, by classes: false, if it did not lead into a string.
+template <class Ask, class Visit>
+bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena,
+                             const uint32_t* among, const Ask& ask, const Visit& visit) {
+    constexpr size_t kFew = 16;
+    const Trie& trie = tables_.all();
+    if (!string_view_ || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return false;
+    const StringBody body = string_view_->free_of_text(config);
+    if (!body.state) return false;
+    const auto rest = strings_.rest(body.state, node, depth, tables_);
+    for (const StringClass& one : rest->inner) {
+        const Tokens tokens{one.tokens, one.words.empty() ? nullptr : one.words.data()};
+        Configuration next = config;
+        if ((among && !tokens.among(among, tables_.words())) || !string_view_->go_on(next, one.state, one.chars))
+            continue;
+        poll();
+        visit(tokens, ask(next));
+    }
+    std::vector<uint64_t> key, read;  // of the place after the quote
+    for (const StringExit& exit : rest->exits) {
+        auto comes = [&](const auto& pair) { return !among || has_bit(among, pair.second); };
+        if (std::none_of(exit.tails.begin(), exit.tails.end(), comes)) continue;
+        if (body.key) {
+            each_key_closing(exit, config, depth, arena, among, ask, visit);
+            continue;
+        }
+        const Arena::Mark mark = arena.mark();
+        Configuration next = config;
+        if (string_view_->go_on(next, exit.state, exit.chars) && automaton_.step(next, '"', arena)) {
+            key.clear();
+            if (!automaton_.identity(next, true, key) || key != read) read_tails(next, arena, ask);
+            read = key;
+            for (const auto& pair : exit.tails)
+                if (comes(pair) && tail_needs_[pair.first] != kUnasked)
+                    visit(Tokens{{&pair.second, 1}}, tail_needs_[pair.first]);
+        }
+        arena.release(mark);
+    }
+    return true;
+}
+
+// The tokens that close a key. What may follow depends on the key, so each token is read.
+template <class Ask, class Visit>
+void BudgetMasks::each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
+                                   const uint32_t* among, const Ask& ask, const Visit& visit) {
+    for (const auto& [tail, token] : exit.tails) {
+        if (among && !has_bit(among, token)) continue;
+        poll();
+        const Arena::Mark mark = arena.mark();
+        Configuration next = config;
+        const std::string_view bytes = tables_.token(token).substr(depth);
+        if (std::all_of(bytes.begin(), bytes.end(),
+                        [&](char byte) { return automaton_.step(next, static_cast<uint8_t>(byte), arena); }))
+            visit(Tokens{{&token, 1}}, ask(next));
+        arena.release(mark);
+    }
+}
+
+// Store the number of tokens needed after each tail.
+template <class Ask>
+void BudgetMasks::read_tails(const Configuration& following, Arena& arena, const Ask& ask) {
+    tail_needs_.assign(tables_.tail_count(), kUnasked);
+    tail_needs_[0] = ask(following);
+    walk_tokens(automaton_, tables_.tails(), following, arena, [&](uint32_t node, const Configuration& next) {
+        const uint32_t need = ask(next);
+        for (uint32_t tail : tables_.tails().tokens_at(node)) tail_needs_[tail] = need;
+    });
+}
+
+// Every token that can be read, with whether the rest fits into `budget`. Returns false if that took too long: then a
+// token only fits where the bounds show it.
+template <class Visit>
+bool BudgetMasks::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
+    Configuration last;
+    bool asked = false, fit = false;
+    ends_.limit_work(kMostWork);
+    walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& next) {
+        if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
+        visit(node, fit);
+        last = next;
+        asked = next.frame == config.frame;
+    });
+    return ends_.end_work();
+}
+
+// The greatest number of tokens needed after any token that a configuration like this one can take. Inside a string an
+// exact answer would read nearly the whole vocabulary. So the places inside the string are enumerated instead of the
+// tokens that lead to them: there are few, since most letters change nothing, and only the tokens that may leave the
+// string are read. The result is an upper bound; `exact` reads every token.
+uint32_t BudgetMasks::most_needed(const Configuration& config, Arena& arena, bool exact) {
+    if (const Most known = most_of(config); known.tokens != kUnasked && (!exact || known.exact)) return known.tokens;
+    const Arena::Mark mark = arena.mark();
+    const Configuration from = guide_.least_constrained(config, arena);
+    uint32_t most = exact ? kNever : most_inside(from, arena);
+    bool walk = most == kNever;
+    if (walk) most = 0;
+    const bool is_sure = each_need(
+        walk ? tables_.all() : tables_.quoted(), from, arena, nullptr,
+        [&](const Configuration& next) { return ends_.needed(next, arena); },
+        [&](const Tokens&, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
+    most = is_sure ? most + 1 : kUnknown;
+    arena.release(mark);
+    note_most(config, {most, walk});
+    return most;
+}
+
+// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them,
+// or where few bytes are possible, so that a walk over the vocabulary is short.
+uint32_t BudgetMasks::most_inside(const Configuration& from, Arena& arena) {
+    constexpr size_t kWide = 48, kMostPlaces = 256;
+    if (automaton_.next_bytes(from).size() < kWide || !guide_.stays_inside(from, from)) return kNever;
+    Arena::Mark mark = arena.mark();
+    std::vector<Configuration> places{from};
+    std::unordered_set<uint32_t> seen{ends_.number_of(from)};
+    uint32_t most = 0;
+    ends_.limit_work(kMostWork);
+    for (size_t at = 0; at < places.size() && most != kNever; ++at) {
+        most = std::max(most, ends_.needed(places[at], arena));
+        const ByteSet bytes = automaton_.next_bytes(places[at]);
+        for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
+            Configuration next = places[at];
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
+                !guide_.stays_inside(from, next))
+                continue;
+            const uint32_t id = ends_.number_of(next);
+            if (id == Completions::kNone || places.size() > kMostPlaces) most = kNever;
+            if (seen.insert(id).second) places.push_back(next);
+        }
+    }
+    ends_.end_work();
+    arena.release(mark);
+    return most;
+}
+
+// Decided by the needs of the containers, and the most that one token may add to them.
+bool BudgetMasks::is_surely_far(const Configuration& config, uint32_t budget) const {
+    return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(config)} + growth_ < budget;
+}
+
+bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
+    if (is_surely_far(config, budget)) return true;
+    const uint32_t id = ends_.known_number(config);
+    return id < most_.size() && epoch_ == ends_.epoch() && most_[id].tokens != kUnasked && most_[id].tokens <= budget;
+}
+
+// Keep the tokens that go along the shortest text and bring the end nearer with each; returns how many.
+uint32_t BudgetMasks::keep_text(const Configuration& config, uint32_t* kept, Arena& arena) {
+    const Trie& trie = tables_.all();
+    const std::string text = ends_.completion_text(config, arena);
+    std::vector<uint32_t> fewest = ends_.spelling().fewest_tokens(text);
+    uint32_t count = 0, node = trie.root();
+    for (size_t at = 0; at < text.size(); ++at) {
+        node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+        if (node == Trie::kNone) break;
+        if (fewest[at + 1] >= fewest[0]) continue;
+        for (uint32_t token : trie.tokens_at(node)) kept[token >> 5] |= 1u << (token & 31), ++count;
+    }
+    return count;
+}
+
+// Leave only those.
+uint32_t BudgetMasks::keep_to_text(const Configuration& config, uint32_t* words, Arena& arena) {
+    std::fill_n(words, tables_.words(), 0);
+    return keep_text(config, words, arena);
+}
+
+// Whether a text can be finished within `budget` tokens. The exact number is computed only if the bounds leave it open.
+bool BudgetMasks::fits(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (ends_.most(config) <= budget) return true;
+    if (automaton_.accepting(config)) return true;
+    const uint64_t least = std::max(automaton_.min_bytes(config), 1u);
+    if (least > uint64_t{budget} * longest_) return false;
+    return ends_.needed(config, arena) <= budget;
+}
+
+// Whether it takes every token that any configuration with its identity takes.
+bool BudgetMasks::takes_most(const Configuration& config, Arena& arena) {
+    const Arena::Mark mark = arena.mark();
+    const Configuration from = guide_.least_constrained(config, arena);
+    const bool out = from.frame == config.frame && same_place(from, config) && !guide_.text_matters(config);
+    arena.release(mark);
+    return out;
+}
+
+// Whether each configuration with the identity of this one takes the same tokens, and none is known to change nothing.
+bool BudgetMasks::is_alone(const Configuration& config, Arena& arena) {
+    return takes_most(config, arena) && !guide_.stays_inside(config, config);
+}
+
+uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
+                              Arena& arena) {
+    prepare();
+    const bool accepting = automaton_.accepting(config);
+    const uint32_t most = ends_.most(config);
+    if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
+    const bool wide = Completions::is_wide(most);
+    const uint32_t least = wide && most <= budget ? most : ends_.needed(config, arena);
+    if (least == kNever) return allowed;
+    budget = std::max(budget, least);  // too late: as fast as possible
+    std::vector<uint32_t> kept(tables_.words(), 0);
+    auto keep = [&](uint32_t node, bool fits) {
+        if (!fits) return;
+        for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
+    };
+    bool by_text = !wide && guide_.text_matters(config);
+    if (wide) {
+        each_place(config, budget - 1, arena, keep);
+    } else if (is_alone(config, arena)) {
+        if (is_far(config, budget)) return allowed;
+        if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);
+    } else if (!by_text) {
+        if (is_far(config, budget)) return allowed;
+        // Near the end some token most likely does not fit, so it is not asked first whether all do.
+        const bool near = budget < least + kSlack && takes_most(config, arena) && !is_given_up(config);
+        if (!near || !keep_needed(config, budget, arena, words, kept.data())) {
+            for (bool exact : {false, true})
+                if (const uint32_t far = most_needed(config, arena, exact); far != kUnknown && budget >= far)
+                    return allowed;
+            by_text = is_given_up(config) || !keep_needed(config, budget, arena, words, kept.data());
+        }
+    }
+    if (by_text) {
+        if (budget > least + kSlack) return allowed;
+        if (!accepting) return keep_to_text(config, words, arena);
+        std::fill(kept.begin(), kept.end(), 0);
+    }
+    if (accepting)
+        for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
+    uint32_t left = 0;
+    for (uint32_t w = 0; w < tables_.words(); ++w) {
+        words[w] &= kept[w];
+        left += static_cast<uint32_t>(std::popcount(words[w]));
+    }
+    // A text that is not the shortest may not be found again from the middle.
+    if (!left && !accepting) return keep_to_text(config, words, arena);
+    return left;
+}
+
+}  // namespace schemagen

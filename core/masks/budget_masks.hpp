@@ -1,0 +1,93 @@
+// Masks that keep a budget: the tokens after which the rest of the budget suffices for the shortest text to the end.
+//
+// Tokens are asked in classes, each of them once. Those that stay inside a string or an extra key form a class by the
+// state they lead to, which is cached for all grammars (StringMasks::rest); those that close a string, by the tail
+// after the quote.
+//
+// Most tokens of a mask need no search: the text may end after them, or its rest was counted, or its end is further
+// away than the rest of the budget reaches with the longest token. If the work allowed for one mask does not suffice
+// for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to fit, those with
+// at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other machines such a
+// mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "automata/completion_guide.hpp"
+#include "automata/string_masks.hpp"
+#include "automata/string_view.hpp"
+#include "masks/completion.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+class BudgetMasks {
+public:
+    BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
+    // Take out of a mask the tokens after which more than `budget` - 1 would be needed. Returns how many are left.
+    uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
+    // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
+    // of threads may ask at once.
+    bool is_far(const Configuration& config, uint32_t budget) const;
+    uint64_t memory_bytes() const { return most_.capacity() * sizeof(Most); }
+
+private:
+    static constexpr uint32_t kNever = Completions::kNever, kUnasked = UINT32_MAX - 1, kUnknown = UINT32_MAX - 2;
+    // Of a configuration.
+    struct Most {
+        // Most tokens that may be needed from here, the next one included, or an upper bound; kUnknown if not found.
+        uint32_t tokens = kUnasked;
+        bool exact = false;  // it is not more
+    };
+    // Some tokens: a list, or a bitmask.
+    struct Tokens {
+        std::span<const uint32_t> list;
+        const uint32_t* words = nullptr;
+        bool among(const uint32_t* allowed, size_t size) const;
+        void add_to(uint32_t* allowed, size_t size) const;
+    };
+    void prepare();
+    Most most_of(const Configuration& config);
+    void note_most(const Configuration& config, Most most);
+    bool is_surely_far(const Configuration& config, uint32_t budget) const;
+    bool fits(const Configuration& config, uint32_t budget, Arena& arena);
+    uint32_t most_needed(const Configuration& config, Arena& arena, bool exact);
+    uint32_t most_inside(const Configuration& config, Arena& arena);
+    bool takes_most(const Configuration& config, Arena& arena);
+    bool is_alone(const Configuration& config, Arena& arena);
+    bool is_given_up(const Configuration& config);
+    uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
+    bool keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept);
+    bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
+    uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
+    uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
+    template <class Ask, class Visit>
+    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among, const Ask& ask,
+                   const Visit& visit);
+    template <class Ask, class Visit>
+    bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const uint32_t* among,
+                    const Ask& ask, const Visit& visit);
+    template <class Ask, class Visit>
+    void each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
+                          const uint32_t* among, const Ask& ask, const Visit& visit);
+    template <class Ask>
+    void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
+    template <class Visit>
+    bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
+
+    Completions& ends_;
+    Automaton& automaton_;
+    CompletionGuide& guide_;
+    const VocabularyTables& tables_;
+    StringMasks& strings_;
+    StringView* string_view_;
+    std::vector<uint32_t> tail_needs_;   // [tail], kUnasked if it cannot be read
+    const uint32_t longest_;             // bytes of a token
+    uint32_t growth_ = Automaton::kFar;  // Automaton::growth, once prepared
+    std::vector<Most> most_;             // by number of the configuration
+    uint64_t epoch_ = 0;                 // of these numbers; 0: not prepared
+};
+
+}  // namespace schemagen
