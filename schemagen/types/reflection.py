@@ -25,7 +25,7 @@ from pydantic_core import SchemaError as CoreSchemaError
 from schemagen.errors import LimitError, SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
 from schemagen.types.decimals import DecimalReader, has_decimal
 from schemagen.types.json_schema import ReadSchema, read_schema
-from schemagen.types.refusals import RefusedTypeError
+from schemagen.types.notes import RefusedTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

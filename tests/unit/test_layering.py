@@ -190,7 +190,7 @@ PRIVATE = {
     ("decode/generate_call.py", "_getframe"): "documented, if not by its name",
     ("grammar/schema_values.py", "_getframe"): "documented, if not by its name",
     ("grammar/specs.py", "_type"): "pydantic has no public name for what a TypeAdapter is of",
-    ("types/schemas/notes.py", "_config"): "nor pydantic for the configuration that its generator is in",
+    ("types/notes.py", "_config"): "nor pydantic for the configuration that its generator is in",
     ("schema/document.py", "_base_uri"): "referencing has no public name for where a resolver stands",
 }
 #: The public methods of named tuples.
