@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
+from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.calling.labels import Answer
+    from schemagen.calling.parameters import Parameter
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
@@ -89,8 +90,8 @@ def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
 def _written_arguments(profile: Profile, text: str) -> str:
     """Return JSON arguments in the syntax of a format."""
     if profile.arguments == "python":
-        return pythonic.as_python(text)
-    return tagged.write(profile, text) if profile.arguments == "tagged" else text
+        return as_keywords(text)
+    return as_tagged(profile, text) if profile.arguments == "tagged" else text
 
 
 @lru_cache(maxsize=64)
@@ -212,7 +213,7 @@ class _Graph:
             return self.parameters(tool, following)
         is_python = self.profile.arguments == "python"
         if is_python:
-            language: Any = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
+            language: Any = ast.concat(keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
         else:
             language = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
         return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python)))]
@@ -220,7 +221,7 @@ class _Graph:
     def parameters(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
-        for parameters in tagged.parameters_of(tool.spec, self.profile):
+        for parameters in parameters_of(tool.spec, self.profile):
             rest = following
             for parameter in reversed(parameters):
                 taken = self.parameter(parameter, rest)
@@ -228,9 +229,9 @@ class _Graph:
             starts += rest
         return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
-    def parameter(self, parameter: tagged.Parameter, following: list[int]) -> list[int]:
+    def parameter(self, parameter: Parameter, following: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
-        profile, end, set_apart = self.profile, tagged.end_tag(self.profile), tagged.is_set_apart(self.profile)
+        profile, end, set_apart = self.profile, end_tag(self.profile), is_set_apart(self.profile)
         opening = profile.argument_head.replace("{key}", parameter.key)
         rest = self.fixed(profile.argument_tail.partition(end)[2], following)
         has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
@@ -289,7 +290,6 @@ class _Graph:
         return len(self.parts) - 1
 
     def _pieces(self, text: str) -> list[str]:
-        """Cut a text at its special tokens."""
         pieces = [text]
         for special in self.specials:
             cut: list[str] = []

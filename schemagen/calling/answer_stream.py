@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall
 from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text
-from schemagen.calling.pythonic import ArgumentsReader
+from schemagen.calling.parameters import ArgumentsReader
 from schemagen.errors import ValidationFailed
 from schemagen.events import (
     ArgumentCompleted,
@@ -325,7 +325,6 @@ class AnswerReader:
             self._feed(self._call, self._value.grow(grown.text[:certain]))
 
     def _end_landmark(self, landmark: _Landmark) -> None:
-        """Finish a landmark that all ways have left."""
         if isinstance(landmark.label, Begin) and self._call is not None:
             self._call.is_tagged = True
             self._feed(self._call, "{")
@@ -350,14 +349,12 @@ class AnswerReader:
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def _start_call(self, tool: Tool[..., Any]) -> None:
-        """Begin a call: its tool is certain."""
         types = FieldTypes(tool.spec if is_type(tool.spec) else None)
         complete = types.complete if self._strict else _lenient(types)
         self._call = _Call(len(self.found), tool, JsonReader(complete))
         self._events.append(CallStarted(self._call.index, tool))
 
     def _begin_arguments(self, landmark: _Landmark) -> None:
-        """Begin the arguments of a call."""
         call = self._call
         assert call is not None, "its tool was certain before"
         if landmark.id is not None:
@@ -383,7 +380,6 @@ class AnswerReader:
             self._end_call(call)
 
     def _end_call(self, call: _Call) -> None:
-        """Validate a complete call."""
         if call.label is None:
             text = "{" + ", ".join(call.members) + "}"
         else:
@@ -421,7 +417,6 @@ def _lenient(types: FieldTypes) -> Callable[[Path, str, Any], Any]:
 
 
 def _of_call(index: int, event: FieldEvent) -> ArgumentEvent:
-    """Return the event of an argument."""
     if isinstance(event, FieldStarted):
         return ArgumentStarted(index, event.path)
     if isinstance(event, FieldCompleted):
@@ -430,6 +425,5 @@ def _of_call(index: int, event: FieldEvent) -> ArgumentEvent:
 
 
 def _at_call(error: ValidationFailed, call: _Call) -> ValidationFailed:
-    """Name the call in the error of an argument."""
     error.at = f"{call.tool.name}{error.at}"
     return error

@@ -115,7 +115,6 @@ def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _described(
     messages: list[dict[str, Any]], tools: Sequence[Tool[..., Any]], profile: Profile, *, must_call: bool
 ) -> list[dict[str, Any]]:
-    """Describe the tools in the first message of the user."""
     place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
     if must_call and profile.arguments == "json" and not profile.markers:
         return [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]

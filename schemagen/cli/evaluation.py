@@ -87,7 +87,6 @@ def _content(source: str) -> str:
 
 
 def _kind(source: str) -> str:
-    """Return the format of a file; standard input is JSON Lines."""
     kinds = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", "": "jsonl"}
     found = kinds.get(Path(source).suffix.lower())
     if found is None:
@@ -115,7 +114,6 @@ def _cell(value: Any, kind: str) -> str:
 
 
 def _said(found: Evaluation) -> str:
-    """Explain the table: whether the constraint changed how many fields are right."""
     intervals = "intervals are those of 95 %"
     difference = found.difference()
     if difference is None:
@@ -128,7 +126,6 @@ def _said(found: Evaluation) -> str:
 
 
 def _write(found: Evaluation, record: Path) -> None:
-    """Write a line for each row: the question, the expected value, and each answer."""
     lines = []
     for number, example in enumerate(found.examples):
         answers = {

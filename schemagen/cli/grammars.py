@@ -146,7 +146,6 @@ def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
 
 
 def _vocabulary_with(names: list[str]) -> schemagen.Vocabulary:
-    """Return the vocabulary of bytes, with special tokens of some names."""
     bytes_alone = schemagen.Vocabulary.byte_vocabulary()
     ids = range(bytes_alone.size, bytes_alone.size + len(names))
     return schemagen.Vocabulary.from_tokens(

@@ -198,7 +198,6 @@ class Regions:
         return region
 
     def _make_room(self, region: Region, states: int, classes: int) -> None:
-        """Allocate larger regions, if these are too small, and copy their entries."""
         if states <= region.capacity and classes <= region.width:
             return
         known, old = region.states, self._place(region)

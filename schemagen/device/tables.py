@@ -152,7 +152,6 @@ class DeviceTables:
         return state
 
     def _publish(self) -> None:
-        """Publish the current tensors."""
         self.tensors = self._regions.tables()
         leads_out = any(table.leads_out for table in self._tables)
         self.is_closed = not leads_out and all(table.is_closed for table in self._tables)

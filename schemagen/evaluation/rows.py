@@ -98,7 +98,6 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
 
 
 def _cell(text: Any) -> Any:
-    """Return the value of a cell of CSV."""
     stripped = str(text).strip()
     if not stripped:
         return None

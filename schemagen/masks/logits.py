@@ -212,7 +212,6 @@ def _unpack(words: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def _shift(words: torch.Tensor) -> torch.Tensor:
-    """Return the bits of some words where they are."""
     shifts = torch.arange(BITS, dtype=torch.int32, device=words.device)
     return (words.unsqueeze(-1) >> shifts & 1).to(torch.uint8).flatten(-2)
 

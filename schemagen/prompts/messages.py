@@ -58,14 +58,12 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _fix_of_prompt(given: Any) -> str:
-    """Return the fix for a prompt of a wrong type."""
     if isinstance(given, type):
         return f"the prompt comes first: lm(prompt, {given.__name__})"
     return "put a single message into a list" if isinstance(given, Mapping) else "give a str, or a list of messages"
 
 
 def _message(message: Any, at: str) -> dict[str, Any]:
-    """Return a message with the role and content that templates rely on."""
     if not isinstance(message, Mapping):
         raise _no_prompt(
             f"a message is {kind_of(message)}: {message!r:.60}",
@@ -99,7 +97,6 @@ def _message(message: Any, at: str) -> dict[str, Any]:
 
 
 def _check_part(part: Any, at: str) -> None:
-    """Refuse a part of a content that is not text."""
     is_text = isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
     if not is_text:
         kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
@@ -154,7 +151,6 @@ def _told(options: Sequence[str]) -> list[str]:
 
 
 def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
-    """Append an instruction to the last message of the user."""
     spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     place = spoken[-1] if spoken else len(messages) - 1
     addition = f"\n\n{instruction}"

@@ -313,7 +313,6 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
 
 
 def _most_tokens(thinker: ReasoningFormat) -> int:
-    """Return the most tokens that can be between the text of the thoughts and the answer."""
     (_, marker_id), *rest = thinker.pieces
     return (marker_id is not None) + sum(len(piece.encode()) if each is None else 1 for piece, each in rest)
 

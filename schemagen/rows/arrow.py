@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
+from schemagen.errors.installing import install_command
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
-from schemagen.installing import install_command
 from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def value_type(spec: Any) -> Any:
 
 
 def _type_of(schema: Any, document: Mapping[str, Any], depth: int) -> Any:
-    """Return the Arrow type of a subschema, or None."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
@@ -139,7 +138,6 @@ def _type_of_object(schema: Mapping[str, Any], document: Mapping[str, Any], dept
 
 
 def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
-    """Return the target of a reference within the document; None for other references."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = document

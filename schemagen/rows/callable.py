@@ -193,11 +193,9 @@ class Rows:
         return Features({**features, **Features.from_arrow_schema(schema)})
 
     def _names(self) -> list[str]:
-        """Return the added columns: values, errors and, if requested, finish reasons."""
         return [*self._columns] if self._reason is None else [*self._columns, self._reason]
 
     def _prompts(self, table: Table) -> list[Any]:
-        """Return the prompt of each row; None for a row without one."""
         if self._template is None:
             return [_prompt(found) for found in table.column(self._prompt)]
         names = _names_in(self._template)
@@ -235,7 +233,6 @@ class Rows:
         return generate_batch(batch, prompts, form.grammar(lm, self._spec), seed=seeds, progress=False)
 
     def _type(self) -> Any:
-        """Return the Arrow type of the values; None for JSON texts."""
         if self._as_text or self._options.get("as_", "json") != "json":
             return None
         return value_type(self._spec)
@@ -321,18 +318,15 @@ def _names_in(template: str) -> list[str]:
 
 
 def _seed(first: int, prompt: Any) -> int:
-    """Return the seed of a row, derived from the given seed and the prompt."""
     said = json.dumps([int(first), prompt], default=repr).encode()
     return int.from_bytes(hashlib.sha256(said).digest()[:7], "big")
 
 
 def _said(error: SchemagenError) -> str:
-    """Return the text of an error for its column."""
     return f"{error.code}: {error.fact}".encode("utf-8", "backslashreplace").decode()
 
 
 def _jsonable(value: Any) -> Any:
-    """Return a value as JSON data, as pydantic converts it."""
     from pydantic_core import to_jsonable_python
 
     return to_jsonable_python(value)

@@ -203,7 +203,6 @@ class ParquetFormat(Format):
                 writer.write_table(pa.Table.from_pylist(found, schema=schema))
 
     def _columns(self, found: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-        """Return a line as a row of the table."""
         name, value = found.get("id"), found.get("value")
         if name is not None and as_text:
             name = json_text(name)

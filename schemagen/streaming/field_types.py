@@ -107,7 +107,6 @@ class FieldTypes:
             ) from error
 
     def _find(self, path: Path) -> _Typed | None:
-        """The type at a path, from that of its container."""
         if path not in self._known:
             around = self._find(Path(path[:-1]))
             self._known[path] = None if around is None else _part(around, path[-1])
@@ -137,7 +136,6 @@ def _build(tp: Any, config: Any) -> TypeAdapter[Any] | None:
 
 
 def _part(around: _Typed, step: str | int) -> _Typed | None:
-    """Return the type of a part; None if it is unknown."""
     tp, config = around
     found: list[_Typed] = []
     try:
@@ -156,7 +154,6 @@ def members(tp: Any) -> list[Any]:
 
 
 def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any, ...]]]:
-    """The members of a type, each with its annotations."""
     origin, arguments = typing_extensions.get_origin(tp), typing_extensions.get_args(tp)
     if origin in _WRAPPERS:
         return _members(arguments[0], (*notes, *arguments[1:]))
@@ -210,7 +207,6 @@ def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
 
 
 def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
-    """The field of a model, by the key that it is read from."""
     if isinstance(step, int):
         return []
     reads_as_usual = getattr(model.__get_pydantic_core_schema__, "__func__", None)
@@ -319,7 +315,6 @@ def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:
 
 
 def _item_of_tuple(tp: Any, config: Any, step: str | int) -> list[_Typed]:
-    """The item of a tuple or NamedTuple."""
     if isinstance(step, str):
         return []
     arguments: tuple[Any, ...] = typing_extensions.get_args(tp)

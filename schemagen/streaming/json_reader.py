@@ -147,7 +147,6 @@ class JsonReader:
         return events
 
     def _read(self, character: str, index: int) -> None:
-        """Take one step of the machine."""
         state = self._state
         if state is _State.STRING:
             self._in_string(character, index)
@@ -175,7 +174,6 @@ class JsonReader:
             self._begin_value(character, index)
 
     def _begin_value(self, character: str, index: int) -> None:
-        """Begin a string, a scalar or a container."""
         if self.frames and isinstance(self.frames[-1].step, int):
             self._events.append(FieldStarted(self._path()))
         self._start = index
@@ -223,7 +221,6 @@ class JsonReader:
         self._complete(frame.start, index + 1, frame.parts)
 
     def _next_part(self) -> None:
-        """Continue after a comma."""
         self._state = _State.KEY if isinstance(self.frames[-1].parts, dict) else _State.VALUE
 
     def _complete(self, start: int, end: int, parts: Any = None) -> None:

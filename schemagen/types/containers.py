@@ -181,7 +181,6 @@ class ContainerSchemas(FunctionSchemas):
         return None if None in found else {"anyOf": found}
 
     def _named_by(self, value: Json, keys: Any) -> Json | None:
-        """The string form of a JSON value as a key."""
         plain = {key: part for key, part in value.items() if key not in {"title", "description", "default"}}
         if "anyOf" in plain:
             parts = [part for part in plain["anyOf"] if part.get("type") == "string"]
@@ -244,7 +243,6 @@ class ContainerSchemas(FunctionSchemas):
 
 
 def _closed(result: Json) -> Json:
-    """Close an object against keys that it does not name."""
     if result.get("type") == "object":
         result.setdefault("additionalProperties", False)
     return result
@@ -306,7 +304,6 @@ def _members(schema: Any) -> list[Any]:
 
 
 def _is_kept(schema: Any, kinds: frozenset[str], *, strings_change: bool) -> bool:
-    """Whether the JSON values of one member of a union become different elements."""
     if schema["type"] == "str":
         return not strings_change and not any(schema.get(change) for change in _CASES)
     return schema["type"] in kinds

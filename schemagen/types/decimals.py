@@ -89,7 +89,6 @@ def _exact(core: Any) -> Any:
 
 
 def _reading(schema: Any) -> Callable[[Decimal], Decimal]:
-    """Return the function after a Decimal."""
     validator = SchemaValidator(schema)
 
     def read(value: Decimal) -> Decimal:

@@ -100,10 +100,8 @@ def _object(content: dict[str, Any], asked: set[Any]) -> Any:
 
 
 def _text(asked: set[Any]) -> Any:
-    """Return a string that notices every look at it."""
     return _guarded(str, asked)("a stand-in")
 
 
 def _thing(asked: set[Any]) -> Any:
-    """Return an object of no type of JSON that notices every look at it."""
     return _guarded(object, asked)()

@@ -110,7 +110,6 @@ def demands(core: Any) -> Iterator[str]:
 
 
 def _own_words(schema: dict[str, Any]) -> list[str | None]:
-    """The words of one schema, without those of its parts."""
     kind = schema.get("type")
     if isinstance(kind, str) and kind.startswith("function-"):
         return [validator_words(schema["function"]["function"])]

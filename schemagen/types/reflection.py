@@ -126,7 +126,6 @@ def is_type(spec: object) -> bool:
 
 
 def _describe(tp: Any) -> tuple[TypeAdapter[Any], ReadSchema]:
-    """Build the validator of a type, and read its schema."""
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(_portable(tp))
     except AssertionError as error:  # pydantic's answer to Literal[()]
@@ -175,7 +174,6 @@ def _locate(tp: Any, error: Exception, depth: int = 0) -> tuple[list[str], Any, 
 
 
 def _failure(tp: Any) -> Exception | None:
-    """Why a type has no schema; None if it has one."""
     try:
         _describe(tp)
     except _FAILURES as error:
@@ -216,7 +214,6 @@ def _hints(tp: Any) -> Mapping[str, Any]:
 
 
 def _name(tp: Any) -> str:
-    """How a person would write the type."""
     if isinstance(tp, type) and not typing_extensions.get_args(tp):
         return tp.__name__
     return str(tp).replace("typing.", "").replace("typing_extensions.", "")
@@ -230,7 +227,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _refusal(tp: Any, at: str, cause: Exception) -> SchemaError:
-    """Return the error of a part of a type: the part, where it is, and why it failed."""
     if _is_literal(tp) and not typing_extensions.get_args(tp):
         return UnsatisfiableSchemaError(
             "Literal[()] names no value", at=at, why="so nothing can be an instance of it", fix="name its values"
@@ -254,7 +250,6 @@ def _is_literal(tp: Any) -> bool:
 
 
 def _is_undefined(error: Exception) -> bool:
-    """Whether an annotation names something that cannot be found."""
     undefined = isinstance(error, PydanticUndefinedAnnotation | NameError)
     return undefined or getattr(error, "code", "") == "class-not-fully-defined"
 
@@ -273,7 +268,6 @@ def _undefined_name(tp: Any) -> str:
 
 
 def _fix_for(error: Exception) -> str:
-    """What to do about it."""
     if getattr(error, "code", "") == "typed-dict-version":
         return "import TypedDict from typing_extensions"
     if isinstance(error, RefusedTypeError):

@@ -210,7 +210,6 @@ def _acceptor(core: Any) -> Callable[[str], bool]:
 
 
 def _json_forms(value: Any) -> list[Any]:
-    """The JSON values that could stand for a Python value."""
     if isinstance(value, Decimal):
         return [float(value)]
     return [to_jsonable_python(value)]  # of a member of an Enum: its value

@@ -215,13 +215,11 @@ def _decimal(schema: Mapping[str, Any], places: int | None, whole: int | None) -
 
 
 def _common_multiple(steps: list[Fraction]) -> Fraction:
-    """The least number that is a multiple of every step."""
     common = lcm(*(step.denominator for step in steps))
     return Fraction(lcm(*(int(step * common) for step in steps)), common)
 
 
 def _plain(value: Any) -> int | float:
-    """A bound as JSON writes it."""
     return int(value) if value == int(value) else float(value)
 
 
@@ -295,7 +293,6 @@ def _only(schema: Mapping[str, Any], *keys: str) -> bool:
 
 
 def _any_json(depth: int) -> str:
-    """JSON of any form as a pattern, with arrays and objects nested at most ``depth`` times."""
     text = f'"{_JSON_CHARACTER}*"'
     scalar = rf"null|true|false|-?{_UNSIGNED}(?:[eE][+-]?[0-9]{{1,2}})?|{text}"
     if depth == 0:

@@ -158,7 +158,6 @@ def byte_decoder(backend: Any) -> PieceDecoder:
 
 
 def _read_slow(tokenizer: Any) -> TokenizerReading:
-    """Read a transformers tokenizer that is written in Python."""
     pieces = _Pieces({i: piece for piece, i in tokenizer.get_vocab().items()})
     pieces.special_ids.update(tokenizer.all_special_ids)
     for token_id, added in getattr(tokenizer, "added_tokens_decoder", {}).items():
@@ -230,7 +229,6 @@ def steps_of(component: Any, what: str) -> list[Mapping[str, Any]]:
 
 
 def _flatten(description: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """Yield the steps of nested ``Sequence`` descriptions."""
     if description.get("type") != "Sequence":
         yield description
         return
@@ -249,8 +247,6 @@ def _unknown_ids(backend: Any) -> set[int]:
 
 
 def _encoder_of(tokenizer: Any) -> Callable[[str], Sequence[int]]:
-    """Return the encoder of a transformers tokenizer."""
-
     def encode(text: str) -> Sequence[int]:
         ids: Sequence[int] = tokenizer.encode(text, add_special_tokens=False)
         return ids

@@ -134,7 +134,6 @@ def _replacement(step: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _refuse_others(kinds: Iterable[str], known: frozenset[str]) -> None:
-    """Raise for the first decoder step outside `known`."""
     for kind in kinds:
         if kind not in known:
             raise VocabularyError(

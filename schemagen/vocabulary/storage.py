@@ -146,7 +146,6 @@ def _unpack(body: memoryview, fingerprint: str) -> Record:
 
 
 def _split(data: memoryview, id_count: int, count: int) -> tuple[array[int], list[bytes], memoryview]:
-    """Return the ids and the pieces that `_joined` wrote, and the data after them."""
     start = 4 * (id_count + count)
     if len(data) < start:
         raise _contradiction()

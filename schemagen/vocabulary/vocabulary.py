@@ -98,7 +98,6 @@ class Vocabulary:
 
     @classmethod
     def _unchecked(cls, *values: object) -> Vocabulary:
-        """Return a vocabulary of the values of its fields, as they are."""
         made = cls.__new__(cls)
         made._set(*values)  # noqa: SLF001 - its own class
         return made
@@ -144,7 +143,6 @@ class Vocabulary:
 
     @classmethod
     def _read(cls, tokenizer: Any, vocab_size: int | None, eos_token_ids: set[int] | None) -> Vocabulary:
-        """Read the vocabulary of a tokenizer, see `from_tokenizer`."""
         reading = read_tokenizer(tokenizer)
         tokens = [b""] * max(reading.length, 1 + max(reading.tokens, default=-1))
         for token_id, data in reading.tokens.items():
@@ -251,7 +249,6 @@ class Vocabulary:
 
     @classmethod
     def _from_record(cls, record: Record) -> Vocabulary:
-        """Return the vocabulary of a file, whose fingerprint is known already."""
         of_ids = record.eos_token_ids, record.special_token_ids
         found = cls._unchecked(record.tokens, *of_ids, record.adds_prefix_space, record.token_names)
         found.__dict__["fingerprint"] = record.fingerprint
@@ -409,7 +406,6 @@ def _fit(tokens: list[bytes], size: int) -> list[bytes]:
 
 
 def _checked_tokens(tokens: Sequence[bytes | str | None]) -> list[bytes]:
-    """Return the bytes of each token of a new vocabulary."""
     if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
         raise VocabularyError(
             f"the tokens are {tokens!r:.40}, {kind_of(tokens)}",
@@ -423,7 +419,6 @@ def _checked_tokens(tokens: Sequence[bytes | str | None]) -> list[bytes]:
 
 
 def _token_bytes(token_id: int, token: bytes | str | None) -> bytes:
-    """Return the bytes of one token."""
     if token is None:
         return b""
     if isinstance(token, str):
@@ -457,7 +452,6 @@ def _checked_ids(name: str, given: Iterable[int] | int) -> frozenset[int]:
 
 
 def _checked_names(token_names: Mapping[int, str]) -> dict[int, str]:
-    """Return the names of the tokens of a new vocabulary."""
     if not isinstance(token_names, Mapping):
         raise VocabularyError(
             f"token_names={token_names!r:.80}",
@@ -481,7 +475,6 @@ def _field(source: Any, name: str) -> Any:
 
 
 def _output_width(model: Any) -> int:
-    """Return the width of a model's logits."""
     head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     # Quantised layers pack their weight: `out_features` is the width, the shape of the weight is not.
     width = getattr(head, "out_features", None)

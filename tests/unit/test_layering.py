@@ -12,8 +12,6 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. Each imports only those before it.
 LAYERS = (
     "errors",
-    "installing",
-    "notebook",
     "events",
     "generation",
     "arguments",
@@ -57,8 +55,6 @@ RANK[""] = RANK["cli"]
 #: What a layer may import beside the standard library. The compiled core counts as a third party.
 THIRD_PARTIES = {
     "errors": set(),
-    "installing": set(),
-    "notebook": set(),
     "events": set(),
     "generation": set(),
     "options": set(),
