@@ -57,9 +57,6 @@ class Wire:
     def read(self, token_ids: Iterable[int]) -> Answer:
         """Split an answer into text and calls.
 
-        Args:
-            token_ids: All tokens of the answer, with or without EOS.
-
         Raises:
             MatcherError: The answer is not complete.
         """
@@ -108,15 +105,7 @@ def build(  # noqa: PLR0913 - the ingredients of an answer
 ) -> Wire:
     """Return the grammar of the answers that a model may give.
 
-    Args:
-        profile: The format.
-        tools: The tools that the model may call.
-        vocabulary: The tokens of the model.
-        specials: The markers of the profile that are special tokens, with their ids.
-        may_answer: Whether the model may write text, without any call.
-        may_call: Whether the model may call tools.
-        parallel: Whether it may make several calls.
-        limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
+    ``specials`` are the markers of the profile that are special tokens, with their ids.
 
     Raises:
         SchemaError: The arguments of a tool cannot be compiled.

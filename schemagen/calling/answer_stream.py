@@ -111,11 +111,7 @@ class _Value:
         self._said = ""
 
     def grow(self, text: str) -> str:
-        """Return the next piece of the JSON that is certain.
-
-        Args:
-            text: The value so far, without its end tag.
-        """
+        """Return the next piece of the JSON that is certain."""
         if self._others is not None and not self._others.accept_bytes(text[self._read :].encode()):
             self._others, self._is_string = None, True
         self._read = len(text)

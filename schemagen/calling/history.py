@@ -35,13 +35,7 @@ def render_chat(
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
-    Args:
-        tokenizer: A tokenizer of transformers.
-        prompt: A text, or the messages so far.
-        tools: The tools to describe, including any that the model may not call now.
-        profile: The profile of the model.
-        must_call: Whether the answer will be a call; used only if the chat template does not support tools.
-        thinker: The format of thoughts; None for no thoughts.
+    ``must_call`` tells whether the answer will be a call; it is used only if the chat template does not support tools.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     described = [tool.to_dict() for tool in tools]
@@ -60,13 +54,7 @@ def render_chat(
 
 
 def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as_text: bool = False) -> dict[str, Any]:
-    """Return the message of the assistant that made some calls.
-
-    Args:
-        calls: Id, name and JSON arguments of each call.
-        content: The text before them.
-        as_text: Whether the arguments are a text, as in OpenAI's API, and not an object.
-    """
+    """Return the message of the assistant that made some calls, each given as its id, its name and JSON arguments."""
     entries = [
         {"id": i, "type": "function", "function": {"name": name, "arguments": text if as_text else json.loads(text)}}
         for i, name, text in calls

@@ -54,10 +54,6 @@ _LINE = ast.literal("\n")
 def _arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectDisjunct, ...]]:
     """Return the objects that the arguments of a tool may be, and a writer of their values as regular expressions.
 
-    Args:
-        spec: A pydantic model, or a JSON Schema of an object.
-        kind: The class of the writer.
-
     Raises:
         SchemaError: The schema cannot be read.
     """
@@ -78,9 +74,6 @@ def _arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectDisjunct, ..
 def keyword_arguments(spec: Any) -> ast.Regex:
     """Return the keyword arguments of a tool, without the parentheses.
 
-    Args:
-        spec: A pydantic model, or a JSON Schema of an object.
-
     Raises:
         ToolError: A parameter cannot be a keyword.
         UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside of a value.
@@ -90,11 +83,7 @@ def keyword_arguments(spec: Any) -> ast.Regex:
 
 
 def keywords_as_json(text: str) -> str:
-    """Return keyword arguments as a JSON object.
-
-    Args:
-        text: One of the texts of `keyword_arguments`.
-    """
+    """Return keyword arguments as a JSON object."""
     plain = _STRING_OR_NAME.sub(lambda match: _JSON_NAMES.get(match[0], match[0]), text)
     decoder = json.JSONDecoder()
     found: dict[str, Any] = {}
@@ -151,11 +140,7 @@ class ArgumentsReader:
 
 
 def as_keywords(text: str) -> str:
-    """Return a JSON object as keyword arguments.
-
-    Args:
-        text: JSON.
-    """
+    """Return a JSON object as keyword arguments."""
     return ", ".join(f"{name}={_as_python(value)}" for name, value in json.loads(text).items())
 
 
@@ -232,10 +217,6 @@ class Parameter:
 def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], ...]:
     """Return the parameters of a tool in order; several tuples if its schema has alternatives.
 
-    Args:
-        spec: A pydantic model, or a JSON Schema of an object.
-        profile: The format.
-
     Raises:
         ToolError: The format cannot express a parameter, or a bound on the number of parameters.
         UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside of a value.
@@ -257,12 +238,7 @@ def end_tag(profile: Profile) -> str:
 
 
 def as_tagged(profile: Profile, text: str) -> str:
-    """Return a JSON object as tagged parameters.
-
-    Args:
-        profile: The format.
-        text: JSON.
-    """
+    """Return a JSON object as tagged parameters."""
     return "".join(
         profile.argument_head.replace("{key}", key)
         + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

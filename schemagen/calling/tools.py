@@ -362,11 +362,7 @@ def select(tools: Sequence[Tool[..., Any]], chosen: Iterable[ToolLike | str]) ->
 
 
 def describe(function: Any) -> tuple[str, dict[str, str]]:
-    """Return the description of a function and those of its parameters.
-
-    Args:
-        function: Any object; without a docstring both results are empty.
-    """
+    """Return the description of a function and those of its parameters."""
     from docstring_parser import ParseError, parse
 
     text = inspect.getdoc(function) or ""

@@ -52,14 +52,7 @@ def bundled_vocabulary() -> Vocabulary:
 
 
 def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, options: dict[str, Any]) -> None:
-    """Compile, then print the cost and, on request, the report.
-
-    Args:
-        target: The spec to compile.
-        tokenizer: Name or folder of a tokenizer, None for the bundled one.
-        with_report: Whether to print the report.
-        options: As for `schemagen.compile`.
-    """
+    """Compile, then print the cost and, on request, the report."""
     with busy("loading the tokenizer"):
         vocabulary = load_vocabulary(tokenizer)
     start = perf_counter()

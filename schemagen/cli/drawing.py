@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_one(target: Any, *, tokenizer: str | None, output: Path | None, **options: Any) -> None:
-    """Compile and draw; print Mermaid, or write a file whose suffix selects the format.
-
-    Args:
-        target: The spec to draw.
-        tokenizer: Name or folder of a tokenizer, None for the bundled one.
-        output: The file, None for standard output.
-        options: As for `schemagen.Grammar.draw`.
-    """
+    """Compile and draw; print Mermaid, or write a file whose suffix selects the format."""
     with busy("loading the tokenizer"):
         vocabulary = load_vocabulary(tokenizer)
     with busy("drawing"):

@@ -27,11 +27,7 @@ def load_model(name: str | None, device: str | None = None) -> LanguageModel:
 def generate_one(target: Any, prompt: str, *, model: str | None, options: dict[str, Any]) -> Any:
     """Return the `Generation` of one prompt.
 
-    Args:
-        target: The type or schema to generate.
-        prompt: The prompt.
-        model: Name or folder of a model, None for the bundled one.
-        options: As for `schemagen.LanguageModel.run`; those that are None are left out.
+    Options that are None are left out.
     """
     lm = load_model(model)
     with busy("generating"):

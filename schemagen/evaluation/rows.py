@@ -26,11 +26,6 @@ _BESIDE = {"id", "index"}
 def read_examples(text: str, *, kind: str, prompt: str = "prompt") -> list[Example]:
     """Return the examples of a file.
 
-    Args:
-        text: Its content.
-        kind: "csv" or "jsonl".
-        prompt: The column, or the key, of the prompts.
-
     Raises:
         OptionError: The file has no rows, a row has no prompt or no expected answer, or a line is not JSON.
     """

@@ -165,14 +165,7 @@ def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str
 def with_correction(
     messages: list[dict[str, Any]], answer: str, reasons: str, kind: str = "JSON"
 ) -> list[dict[str, Any]]:
-    """Append a refused answer and the reasons, so that the model can correct it.
-
-    Args:
-        messages: The chat.
-        answer: The refused answer.
-        reasons: The reasons.
-        kind: The kind of answer to ask for.
-    """
+    """Append a refused answer and the reasons, so that the model can correct it."""
     correction = f"That answer is not valid:\n{reasons}\nAnswer again with the corrected {kind} only."
     return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": correction}]
 
@@ -189,12 +182,6 @@ def render(
     A template writes its own special tokens, so only the opening of thoughts may be added to its text. Without thoughts the
     answer is constrained from its first token. Without a template the contents follow each other, with a blank line between
     them and a line break at the end.
-
-    Args:
-        tokenizer: A tokenizer of transformers.
-        messages: The chat.
-        chat_template: Whether to use the tokenizer's template, if it has one.
-        thinker: The format of thoughts; None for no thoughts.
     """
     templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
     if templated:

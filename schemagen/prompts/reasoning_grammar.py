@@ -143,10 +143,6 @@ def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
 class ReasoningGrammar(GrammarGraph):
     """Thoughts and an answer as one grammar.
 
-    Args:
-        answer: The grammar of the answer.
-        thinker: The format of the thoughts.
-
     Raises:
         OptionError: The vocabulary cannot write the end of the thoughts.
 
@@ -199,8 +195,7 @@ class ReasoningGrammar(GrammarGraph):
     def split(self, token_ids: Iterable[int]) -> tuple[str, str, int]:
         """Return the text of the answer, the thoughts, and the number of tokens of the thoughts including their end.
 
-        Args:
-            token_ids: All tokens of a complete text, with or without EOS.
+        The token ids are those of a complete text, with or without EOS.
         """
         reader = self.thought_reader()
         thoughts, answer = reader.feed(token_ids)

@@ -38,12 +38,7 @@ def check_for_format(show: ShowSchema, as_: str) -> None:
 
 
 def told(schema: Any, show: ShowSchema) -> str:
-    """Return the description of a schema for a prompt: an instruction, a line break, and the text of the rendering.
-
-    Args:
-        schema: A JSON Schema.
-        show: The value of ``show_schema``, except for False.
-    """
+    """Return the description of a schema for a prompt: an instruction, a line break, and the text of the rendering."""
     instruction, render = _RENDERINGS[DEFAULT if isinstance(show, bool) else show]
     return f"{instruction}\n{render(schema)}"
 

@@ -61,11 +61,7 @@ def _missing() -> OptionError:
 
 
 def value_type(spec: Any) -> Any:
-    """Return the Arrow type of the values of a spec; None if it has none, so that the column holds JSON texts.
-
-    Args:
-        spec: A type, a JSON Schema, or any other spec: texts are strings.
-    """
+    """Return the Arrow type of the values of a spec; None if it has none, so that the column holds JSON texts."""
     pa = arrow()
     if isinstance(spec, Regex | ContextFree):
         return pa.string()
@@ -148,12 +144,7 @@ def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
 
 
 def column_of(values: list[Any], column: Any) -> tuple[Any, dict[int, str]]:
-    """Return an array of values, and the reasons why some of them are null in it.
-
-    Args:
-        values: As `json.loads` returns them.
-        column: The type of the array.
-    """
+    """Return an array of values, and the reasons why some of them are null in it."""
     pa = arrow()
     try:
         return pa.array(values, type=column), {}

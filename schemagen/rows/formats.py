@@ -50,13 +50,7 @@ class Format(ABC):
         """
 
     def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
-        """Make the file from its rows as JSON Lines, if the format cannot append.
-
-        Args:
-            lines: The rows.
-            path: The file.
-            ids: Kinds of ids among them.
-        """
+        """Make the file from its rows as JSON Lines, if the format cannot append."""
         raise NotImplementedError(f"{type(self).__name__} is appended to")
 
 
@@ -148,11 +142,7 @@ class _Head(io.RawIOBase):
 
 
 class ParquetFormat(Format):
-    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``.
-
-    Args:
-        spec: The spec of the values.
-    """
+    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``."""
 
     appends = False
 

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 class Journal:
     """A file that grows by whole windows.
 
-    Args:
-        path: The file.
-        size: The valid size of the file; the bytes after it are cut off.
+    Bytes after its valid size are cut off.
 
     Raises:
         OSError: The file cannot be written, or another process is writing it.

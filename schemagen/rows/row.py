@@ -94,13 +94,7 @@ class Result:
 
 
 def unwritable(index: int, why: str, text: str = "") -> Failure:
-    """Return the failure of a row whose value its column cannot hold.
-
-    Args:
-        index: The index of the row.
-        why: The reason, in the words of Arrow.
-        text: The value.
-    """
+    """Return the failure of a row whose value its column cannot hold."""
     error = GenerationError(
         f"the column cannot hold the value: {why}",
         text=text,

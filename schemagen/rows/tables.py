@@ -12,9 +12,6 @@ from schemagen.errors import OptionError
 class Table:
     """A batch in any of these forms.
 
-    Args:
-        batch: Columns by their names, a table or record batch of Arrow, a data frame of pandas, or one row as a dict.
-
     Raises:
         OptionError: The batch has none of these forms.
     """

@@ -65,8 +65,7 @@ class _UnknownError(Exception):
 class FieldTypes:
     """Validates the fields of a value of one type.
 
-    Args:
-        tp: The type; None for a schema, so that the types of all fields are unknown.
+    Without a type, for a schema, the types of all fields are unknown.
     """
 
     def __init__(self, tp: Any) -> None:
@@ -81,10 +80,7 @@ class FieldTypes:
     def complete(self, path: Path, text: str, parts: Any = None) -> Any:
         """Return the value of a field.
 
-        Args:
-            path: The path of the field.
-            text: Its JSON text.
-            parts: If it is a container, the values of its parts: they are the value if its type is unknown.
+        Of a container ``parts`` are the values of its parts: they are the value if its type is unknown.
 
         Raises:
             ValidationFailed: A validator of its type refuses it.

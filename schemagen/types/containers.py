@@ -277,10 +277,6 @@ def difference(items: Any, *, strings_change: bool) -> Difference:
     ``uniqueItems`` compares JSON values, and a Python set compares what validation made of them. Two JSON values may become one
     element: `False` is `0`, and ``"P1D"`` is the same duration as ``"PT24H"``. This matters to a set with a minimum length.
     `Difference.KEPT` is returned only where different JSON values always become different elements.
-
-    Args:
-        items: The core schema of an item.
-        strings_change: Whether the configuration strips strings or changes their case.
     """
     if items["type"] == "tuple":
         parts = [difference(part, strings_change=strings_change) for part in items["items_schema"]]

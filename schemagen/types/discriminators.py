@@ -39,12 +39,7 @@ class TagProperty(NamedTuple):
 
 
 def tag_property(discriminator: Callable[[Any], Any], tags: Iterable[Any]) -> TagProperty | None:
-    """Return the property whose value a discriminator returns; None if it is not known to do that.
-
-    Args:
-        discriminator: It is called, with objects that stand in for what validation will give it.
-        tags: The tags that it may return.
-    """
+    """Return the property whose value a discriminator returns; None if it is not known to do that."""
     tags = list(tags)
     # pydantic looks a tag up as a key of a dict, where 1 is True.
     if not all(type(tag) is str for tag in tags):

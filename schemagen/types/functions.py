@@ -159,10 +159,6 @@ def bound_keywords(schema: Any, *, strings_change: bool) -> Json | None:
     """Return the JSON Schema of what a function-after schema asks for; None if keywords cannot say it.
 
     A value that cannot be compared or measured is refused by validation, hence the type.
-
-    Args:
-        schema: A core schema of pydantic.
-        strings_change: Whether the configuration strips strings or changes their case.
     """
     limits = _limits(schema)
     if len(limits) != 1:

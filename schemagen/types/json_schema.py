@@ -50,12 +50,7 @@ class ReadSchema(NamedTuple):
 
 
 def read_schema(adapter: TypeAdapter[Any], generator: type[TypeSchema] | None = None) -> ReadSchema:
-    """Return the schema of a type, and where validation demands more or accepts more.
-
-    Args:
-        adapter: Of the type.
-        generator: What makes the schema, if it is to be another one.
-    """
+    """Return the schema of a type, and where validation demands more or accepts more."""
     unsaid: list[str] = []
 
     class BoundTypeSchema(generator or TypeSchema):  # type: ignore[misc] # a base class that is chosen

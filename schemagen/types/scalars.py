@@ -218,10 +218,6 @@ def _json_forms(value: Any) -> list[Any]:
 def combinations(cls: Any, values: Sequence[Any]) -> dict[str, Any] | None:
     """Return the schema of the combinations of a flag; None if the enumeration is no flag of non-negative integers.
 
-    Args:
-        cls: The enumeration.
-        values: The values of its members.
-
     Raises:
         RefusedTypeError: There are too many combinations to list, and they are not simply all integers up to a largest one.
     """

@@ -48,10 +48,6 @@ def text_pieces(tokenizer: Any, token_ids: Iterable[int]) -> dict[int, str]:
 
     These are no special tokens, were not added to the vocabulary, and do not look like markers (``<|end|>``, ``[EOS]``).
 
-    Args:
-        tokenizer: As for `read_tokenizer`.
-        token_ids: The ids that are asked about.
-
     Raises:
         VocabularyError: It is no tokenizer.
 
@@ -103,9 +99,6 @@ def read_tokenizer(tokenizer: Any) -> TokenizerReading:
 
 def parts_of(tokenizer: Any) -> tuple[Any, Any]:
     """Return the `tokenizers.Tokenizer` and the transformers tokenizer around it; None for the one that is not there.
-
-    Args:
-        tokenizer: Either of them, or a processor that has one.
 
     Raises:
         VocabularyError: It is no tokenizer.

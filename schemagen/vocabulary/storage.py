@@ -106,9 +106,7 @@ def to_bytes(packed: bytes, fingerprint: str, key: bytes = NO_KEY) -> bytes:
 def from_bytes(data: bytes, key: bytes | None = None) -> Record:
     """Return what a file holds.
 
-    Args:
-        data: Content of the file.
-        key: What the file must have been written for; None to accept any.
+    With a key it must have been written for this key.
 
     Raises:
         ValueError: It is no such file, of another version, damaged, or written for something else.

@@ -66,13 +66,6 @@ class Vocabulary:
     ) -> None:
         """Check the parts, and clear the tokens that are no text.
 
-        Args:
-            tokens: As for `from_tokens`.
-            eos_token_ids: As for `from_tokens`.
-            special_token_ids: As for `from_tokens`.
-            adds_prefix_space: Whether the tokenizer puts a space before a text it encodes (SentencePiece).
-            token_names: As for `from_tokens`.
-
         Raises:
             VocabularyError: As for `from_tokens`.
         """
@@ -293,9 +286,6 @@ class Vocabulary:
 
     def marked(self, taken: frozenset[int] = frozenset()) -> Vocabulary:
         """Return this vocabulary for a grammar that names tokens: special tokens have bytes; see `schemagen.vocabulary.marks`.
-
-        Args:
-            taken: Tokens of text that are named, and are no text therefore.
 
         Cost: O(V), and that of its own `tables`; the last `MOST_MARKED` are kept.
         """
