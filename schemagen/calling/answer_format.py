@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ID_LENGTH
@@ -29,7 +29,7 @@ from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from schemagen.calling.labels import Answer
     from schemagen.calling.parameters import Parameter
@@ -74,21 +74,18 @@ class Wire:
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
     """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
+    writers: dict[str, Callable[[str], str]] = {
+        "python": as_keywords,
+        "tagged": partial(as_tagged, profile),
+        "json": str,
+    }
+    write = writers[profile.arguments]
     written = [
-        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}")
-        + _written_arguments(profile, text)
-        + profile.tail
+        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}") + write(text) + profile.tail
         for index, (name, text) in enumerate(calls)
     ]
     separator = profile.separator or ("\n" if profile.repeats else "")
     return profile.begin + separator.join(written) + profile.end
-
-
-def _written_arguments(profile: Profile, text: str) -> str:
-    """Return JSON arguments in the syntax of a format."""
-    if profile.arguments == "python":
-        return as_keywords(text)
-    return as_tagged(profile, text) if profile.arguments == "tagged" else text
 
 
 @lru_cache(maxsize=64)
@@ -156,7 +153,9 @@ class _Graph:
             after = self.only_text()
         close = self.fixed(profile.end, after)
         again = self.add(Part(None, label="the next call"))
-        tail = self.fixed(self._tail, [*close, again] if parallel else close)
+        # In Python's syntax the first character of the tail, a parenthesis, belongs to the grammar of the arguments.
+        text = profile.tail[1:] if profile.arguments == "python" else profile.tail
+        tail = self.fixed(text, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
         heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
         # 3) the opening of the first call
@@ -238,11 +237,6 @@ class _Graph:
         else:
             part = Part(language, tuple(rest), label=label)
         return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
-
-    @property
-    def _tail(self) -> str:
-        """The tail, without the parenthesis that belongs to the grammar of Python's arguments."""
-        return self.profile.tail[1:] if self.profile.arguments == "python" else self.profile.tail
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
         """Return the starts of text and the marker of a call, or of the marker alone."""

@@ -116,7 +116,8 @@ class _Value:
             self._others, self._is_string = None, True
         self._read = len(text)
         if self._is_string:
-            certain = json.dumps(self._bare(text), ensure_ascii=False)[:-1]
+            bare = text.removeprefix("\n").removesuffix("\n") if self._label.set_apart else text
+            certain = json.dumps(bare, ensure_ascii=False)[:-1]
         else:  # Python's three constants are translated only when they are complete
             certain = "" if self._is_string is None or text.lstrip()[:1] in "TFN" else text.strip(" \t\n\r")
         return self._rest(certain)
@@ -129,9 +130,6 @@ class _Value:
     def member(self) -> str:
         """Key and value, as far as they are known, in JSON."""
         return f"{json.dumps(self._label.key, ensure_ascii=False)}: {self._said}"
-
-    def _bare(self, text: str) -> str:
-        return text.removeprefix("\n").removesuffix("\n") if self._label.set_apart else text
 
     def _rest(self, certain: str) -> str:
         rest = certain[len(self._said) :]
@@ -369,7 +367,8 @@ class AnswerReader:
             found = call.reader.feed(piece)
         except ValidationFailed as error:
             self._events += (_of_call(call.index, event) for event in call.reader.feed(""))
-            raise _at_call(error, call) from error.error
+            error.at = f"{call.tool.name}{error.at}"
+            raise error from error.error
         self._events += (_of_call(call.index, event) for event in found)
         if call.reader.is_over and not call.is_over:
             call.is_over = True
@@ -418,8 +417,3 @@ def _of_call(index: int, event: FieldEvent) -> ArgumentEvent:
     if isinstance(event, FieldCompleted):
         return ArgumentCompleted(index, event.path, event.value)
     return ArgumentDelta(index, event.path, event.text)
-
-
-def _at_call(error: ValidationFailed, call: _Call) -> ValidationFailed:
-    error.at = f"{call.tool.name}{error.at}"
-    return error

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.answer_format import write_calls
-from schemagen.prompts.messages import apply_template, as_messages, plain_text, with_shape
+from schemagen.prompts.messages import as_messages, plain_text, render, with_shape
 from schemagen.prompts.shape import shape_text
 
 if TYPE_CHECKING:
@@ -44,13 +44,8 @@ def render_chat(
         messages = _described(messages, tools, profile, must_call=must_call) if tools else messages
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
-    templated = bool(getattr(tokenizer, "chat_template", None))
-    if templated:
-        given = described if profile.tools_in == "argument" and described else None
-        text = apply_template(tokenizer, messages, thinking=thinker is not None, tools=given)
-    else:
-        text = "\n\n".join(plain_text(message) for message in messages) + "\n"
-    return text if thinker is None else thinker.opened(text), templated
+    given = described if profile.tools_in == "argument" and described else None
+    return render(tokenizer, messages, thinker=thinker, tools=given)
 
 
 def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as_text: bool = False) -> dict[str, Any]:

@@ -267,7 +267,8 @@ def _parameters(disjunct: ObjectDisjunct, writer: Writer, set_apart: bool) -> li
     members = [(key, value) for key, value in known if not value.is_nothing()]
     for name in sorted(disjunct.required - {key for key, _ in members}):
         raise _refusal(name, "it is required and has no value of its own", "between tags")
-    if disjunct.counts or disjunct.min_properties > len(disjunct.required) or _may_be_too_many(disjunct, len(members)):
+    may_be_too_many = disjunct.max_properties is not None and disjunct.max_properties < len(members)
+    if disjunct.counts or disjunct.min_properties > len(disjunct.required) or may_be_too_many:
         raise _refusal(
             "arguments", "the number of arguments is bounded, and this format cannot count them", "between tags"
         )
@@ -277,10 +278,6 @@ def _parameters(disjunct: ObjectDisjunct, writer: Writer, set_apart: bool) -> li
             raise _refusal(key, "it holds whitespace, or a character of a tag", "between tags")
         found.append(Parameter(key, key in disjunct.required, _strings(value, set_apart), _others(value, writer)))
     return found
-
-
-def _may_be_too_many(disjunct: ObjectDisjunct, count: int) -> bool:
-    return disjunct.max_properties is not None and disjunct.max_properties < count
 
 
 def _strings(value: ValueSet, set_apart: bool) -> ast.Regex:

@@ -61,7 +61,8 @@ def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None,
         typer.BadParameter: The file cannot be read, or the record cannot be written.
         OptionError: A row of the file is invalid.
     """
-    examples = read_examples(_content(source), kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
+    content = sys.stdin.read() if source == "-" else read_text(Path(source))
+    examples = read_examples(content, kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
     lm = load_model(model)
     with ProgressBar(len(examples), wanted=None) as bar:
         found = evaluate(
@@ -80,10 +81,6 @@ def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None,
     else:
         output().print(_table(found))
     notes().print(_said(found), style="dim", highlight=False, soft_wrap=True)
-
-
-def _content(source: str) -> str:
-    return sys.stdin.read() if source == "-" else read_text(Path(source))
 
 
 def _kind(source: str) -> str:

@@ -62,8 +62,7 @@ class DeviceTables:
         MatcherError: A grammar has no table.
         VocabularyError: The vocabularies differ, or the list is empty.
 
-    Cost: for a vocabulary of 128,000 tokens about 0.1 ms a state, 9 ms for one inside a string; memory for each state
-        some
+    Cost: for a vocabulary of 128,000 tokens about 0.1 ms a state, 9 ms for one inside a string; memory for each state some
     hundred entries of four bytes, for each distinct mask V/8 bytes.
     """
 

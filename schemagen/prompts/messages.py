@@ -176,16 +176,17 @@ def render(
     *,
     chat_template: bool = True,
     thinker: ReasoningFormat | None = None,
+    **options: Any,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
     A template writes its own special tokens, so only the opening of thoughts may be added to its text. Without thoughts the
     answer is constrained from its first token. Without a template the contents follow each other, with a blank line between
-    them and a line break at the end.
+    them and a line break at the end. The options are those of the template.
     """
     templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
     if templated:
-        text = apply_template(tokenizer, messages, thinking=thinker is not None)
+        text = apply_template(tokenizer, messages, thinking=thinker is not None, **options)
     else:
         text = "\n\n".join(plain_text(message) for message in messages) + "\n"
     return text if thinker is None else thinker.opened(text), templated

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from schemagen.rows.arrow import arrow, column_of, parquet, value_type
-from schemagen.rows.row import Result, Row, json_text, unwritable
+from schemagen.rows.row import Result, Row, csv_reader, json_text, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,11 +101,9 @@ class CsvFormat(Format):
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
         """Yield the results."""
-        if csv.field_size_limit() < 2**31 - 1:
-            csv.field_size_limit(2**31 - 1)
         with path.open("rb") as stream:
             head = io.BufferedReader(_Head(stream, size))
-            table = csv.reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
+            table = csv_reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
             next(table, None)
             for cells in table:
                 if len(cells) == len(_CSV_NAMES):

@@ -210,7 +210,7 @@ def value_check(spec: Any) -> Callable[[str], bool]:
     Args:
         spec: A type, a JSON Schema or a grammar; compiled here, over bytes, so that no model is needed.
 
-    SchemaError: The spec cannot be compiled.
+    Raises:
         SchemaError: It cannot be compiled.
 
     Cost: reading the text twice, at most some microseconds per byte.

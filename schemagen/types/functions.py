@@ -204,7 +204,7 @@ class FunctionSchemas(NotedSchemas):
     """Schemas with functions: a bound becomes its keyword, a validator of the user a note."""
 
     def generate_inner(self, schema: Any) -> Json:
-        """Any schema; where a class wrote the JSON Schema of a validator itself, the note of the validator stands beside it."""
+        """Any schema; where a class wrote the JSON Schema of a validator itself, the note of the validator is added."""
         before = len(self.unsaid)
         result = super().generate_inner(schema)
         if (

@@ -186,7 +186,7 @@ def _parts(tp: Any) -> Iterator[tuple[str, Any]]:
     for name, part in _hints(tp).items():
         yield f".{name}", part
     origin = typing_extensions.get_origin(tp)
-    if origin is None or _is_literal(tp) or _is_callable(origin):
+    if origin is None or _is_literal(tp) or getattr(origin, "__name__", "") == "Callable":
         return
     arguments = typing_extensions.get_args(tp)
     if origin is typing_extensions.Annotated:
@@ -194,10 +194,6 @@ def _parts(tp: Any) -> Iterator[tuple[str, Any]]:
     for index, part in enumerate(arguments):
         if part is not Ellipsis:
             yield f"[{index}]", part
-
-
-def _is_callable(origin: Any) -> bool:
-    return getattr(origin, "__name__", "") == "Callable"
 
 
 def _hints(tp: Any) -> Mapping[str, Any]:
@@ -231,7 +227,8 @@ def _refusal(tp: Any, at: str, cause: Exception) -> SchemaError:
         return UnsatisfiableSchemaError(
             "Literal[()] names no value", at=at, why="so nothing can be an instance of it", fix="name its values"
         )
-    if isinstance(tp, typing.ForwardRef) or _is_undefined(cause):
+    is_undefined = isinstance(tp, typing.ForwardRef) or isinstance(cause, PydanticUndefinedAnnotation | NameError)
+    if is_undefined or getattr(cause, "code", "") == "class-not-fully-defined":
         name = _undefined_name(tp)
         return UnsupportedTypeError(
             f"the forward reference {name!r} cannot be resolved"
@@ -247,11 +244,6 @@ def _refusal(tp: Any, at: str, cause: Exception) -> SchemaError:
 def _is_literal(tp: Any) -> bool:
     origin: Any = typing_extensions.get_origin(tp)
     return origin is Literal
-
-
-def _is_undefined(error: Exception) -> bool:
-    undefined = isinstance(error, PydanticUndefinedAnnotation | NameError)
-    return undefined or getattr(error, "code", "") == "class-not-fully-defined"
 
 
 def _undefined_name(tp: Any) -> str:

@@ -147,7 +147,8 @@ class ScalarSchemas(NotedSchemas):
         if all(type(value) in {str, int, bool, type(None)} for value in values):
             return result
         accepts = _acceptor(_bare(schema))
-        forms = (form for value in values for form in _json_forms(value))
+        # `to_jsonable_python` writes a member of an Enum as its value.
+        forms = (float(value) if isinstance(value, Decimal) else to_jsonable_python(value) for value in values)
         readable = [form for form in forms if accepts(json.dumps(form))]
         if not readable:
             self.handle_invalid_for_json_schema(schema, f"any of the values {values}")
@@ -207,12 +208,6 @@ def _acceptor(core: Any) -> Callable[[str], bool]:
         return True
 
     return accepts
-
-
-def _json_forms(value: Any) -> list[Any]:
-    if isinstance(value, Decimal):
-        return [float(value)]
-    return [to_jsonable_python(value)]  # of a member of an Enum: its value
 
 
 def combinations(cls: Any, values: Sequence[Any]) -> dict[str, Any] | None:
