@@ -242,7 +242,7 @@ def _plug_in(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != _PLUG_INS[name]:
             raise
-        from schemagen.installing import plug_in_command
+        from schemagen.errors.installing import plug_in_command
 
         raise AttributeError(f"schemagen.{name} is a plug-in: {plug_in_command(name)}") from None
 

@@ -1,14 +1,16 @@
-"""The results of generating: a `Generation`, an exception, or in a batch a `Failure`."""
+"""The results of generating: a `Generation`, an exception, or in a batch a `Failure`; and tables of results in notebooks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from schemagen.errors import GenerationError
-from schemagen.notebook import html_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from schemagen.errors import SchemagenError
 
 T = TypeVar("T")
@@ -89,3 +91,9 @@ class Failure:
     def __str__(self) -> str:
         """Name the row and the fact."""
         return f"row {self.index}: {type(self.error).__name__}: {self.error.fact}"
+
+
+def html_table(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows of cells as a table of HTML; each cell is text and never markup."""
+    cells = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

@@ -141,6 +141,5 @@ def _text(vocabulary: Vocabulary, token_ids: list[int]) -> bytes:
 
 
 def _drawn(allowed: list[int], vocabulary: Vocabulary, choose: random.Random) -> int:
-    """Return one of the allowed tokens."""
     signs = [token_id for token_id in allowed if not vocabulary.tokens[token_id][:1].isalnum()]
     return choose.choice(signs if signs and choose.random() < 1 / 2 else allowed)

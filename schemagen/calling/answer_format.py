@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
+from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
@@ -29,9 +29,10 @@ from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from schemagen.calling.labels import Answer
+    from schemagen.calling.parameters import Parameter
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
@@ -56,9 +57,6 @@ class Wire:
     def read(self, token_ids: Iterable[int]) -> Answer:
         """Split an answer into text and calls.
 
-        Args:
-            token_ids: All tokens of the answer, with or without EOS.
-
         Raises:
             MatcherError: The answer is not complete.
         """
@@ -76,21 +74,18 @@ class Wire:
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
     """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
+    writers: dict[str, Callable[[str], str]] = {
+        "python": as_keywords,
+        "tagged": partial(as_tagged, profile),
+        "json": str,
+    }
+    write = writers[profile.arguments]
     written = [
-        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}")
-        + _written_arguments(profile, text)
-        + profile.tail
+        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}") + write(text) + profile.tail
         for index, (name, text) in enumerate(calls)
     ]
     separator = profile.separator or ("\n" if profile.repeats else "")
     return profile.begin + separator.join(written) + profile.end
-
-
-def _written_arguments(profile: Profile, text: str) -> str:
-    """Return JSON arguments in the syntax of a format."""
-    if profile.arguments == "python":
-        return pythonic.as_python(text)
-    return tagged.write(profile, text) if profile.arguments == "tagged" else text
 
 
 @lru_cache(maxsize=64)
@@ -107,15 +102,7 @@ def build(  # noqa: PLR0913 - the ingredients of an answer
 ) -> Wire:
     """Return the grammar of the answers that a model may give.
 
-    Args:
-        profile: The format.
-        tools: The tools that the model may call.
-        vocabulary: The tokens of the model.
-        specials: The markers of the profile that are special tokens, with their ids.
-        may_answer: Whether the model may write text, without any call.
-        may_call: Whether the model may call tools.
-        parallel: Whether it may make several calls.
-        limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
+    ``specials`` are the markers of the profile that are special tokens, with their ids.
 
     Raises:
         SchemaError: The arguments of a tool cannot be compiled.
@@ -166,7 +153,9 @@ class _Graph:
             after = self.only_text()
         close = self.fixed(profile.end, after)
         again = self.add(Part(None, label="the next call"))
-        tail = self.fixed(self._tail, [*close, again] if parallel else close)
+        # In Python's syntax the first character of the tail, a parenthesis, belongs to the grammar of the arguments.
+        text = profile.tail[1:] if profile.arguments == "python" else profile.tail
+        tail = self.fixed(text, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
         heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
         # 3) the opening of the first call
@@ -212,7 +201,7 @@ class _Graph:
             return self.parameters(tool, following)
         is_python = self.profile.arguments == "python"
         if is_python:
-            language: Any = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
+            language: Any = ast.concat(keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
         else:
             language = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
         return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python)))]
@@ -220,7 +209,7 @@ class _Graph:
     def parameters(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
-        for parameters in tagged.parameters_of(tool.spec, self.profile):
+        for parameters in parameters_of(tool.spec, self.profile):
             rest = following
             for parameter in reversed(parameters):
                 taken = self.parameter(parameter, rest)
@@ -228,9 +217,9 @@ class _Graph:
             starts += rest
         return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
-    def parameter(self, parameter: tagged.Parameter, following: list[int]) -> list[int]:
+    def parameter(self, parameter: Parameter, following: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
-        profile, end, set_apart = self.profile, tagged.end_tag(self.profile), tagged.is_set_apart(self.profile)
+        profile, end, set_apart = self.profile, end_tag(self.profile), is_set_apart(self.profile)
         opening = profile.argument_head.replace("{key}", parameter.key)
         rest = self.fixed(profile.argument_tail.partition(end)[2], following)
         has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
@@ -248,11 +237,6 @@ class _Graph:
         else:
             part = Part(language, tuple(rest), label=label)
         return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
-
-    @property
-    def _tail(self) -> str:
-        """The tail, without the parenthesis that belongs to the grammar of Python's arguments."""
-        return self.profile.tail[1:] if self.profile.arguments == "python" else self.profile.tail
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
         """Return the starts of text and the marker of a call, or of the marker alone."""
@@ -289,7 +273,6 @@ class _Graph:
         return len(self.parts) - 1
 
     def _pieces(self, text: str) -> list[str]:
-        """Cut a text at its special tokens."""
         pieces = [text]
         for special in self.specials:
             cut: list[str] = []

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall
 from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text
-from schemagen.calling.pythonic import ArgumentsReader
+from schemagen.calling.parameters import ArgumentsReader
 from schemagen.errors import ValidationFailed
 from schemagen.events import (
     ArgumentCompleted,
@@ -111,16 +111,13 @@ class _Value:
         self._said = ""
 
     def grow(self, text: str) -> str:
-        """Return the next piece of the JSON that is certain.
-
-        Args:
-            text: The value so far, without its end tag.
-        """
+        """Return the next piece of the JSON that is certain."""
         if self._others is not None and not self._others.accept_bytes(text[self._read :].encode()):
             self._others, self._is_string = None, True
         self._read = len(text)
         if self._is_string:
-            certain = json.dumps(self._bare(text), ensure_ascii=False)[:-1]
+            bare = text.removeprefix("\n").removesuffix("\n") if self._label.set_apart else text
+            certain = json.dumps(bare, ensure_ascii=False)[:-1]
         else:  # Python's three constants are translated only when they are complete
             certain = "" if self._is_string is None or text.lstrip()[:1] in "TFN" else text.strip(" \t\n\r")
         return self._rest(certain)
@@ -133,9 +130,6 @@ class _Value:
     def member(self) -> str:
         """Key and value, as far as they are known, in JSON."""
         return f"{json.dumps(self._label.key, ensure_ascii=False)}: {self._said}"
-
-    def _bare(self, text: str) -> str:
-        return text.removeprefix("\n").removesuffix("\n") if self._label.set_apart else text
 
     def _rest(self, certain: str) -> str:
         rest = certain[len(self._said) :]
@@ -325,7 +319,6 @@ class AnswerReader:
             self._feed(self._call, self._value.grow(grown.text[:certain]))
 
     def _end_landmark(self, landmark: _Landmark) -> None:
-        """Finish a landmark that all ways have left."""
         if isinstance(landmark.label, Begin) and self._call is not None:
             self._call.is_tagged = True
             self._feed(self._call, "{")
@@ -350,14 +343,12 @@ class AnswerReader:
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def _start_call(self, tool: Tool[..., Any]) -> None:
-        """Begin a call: its tool is certain."""
         types = FieldTypes(tool.spec if is_type(tool.spec) else None)
         complete = types.complete if self._strict else _lenient(types)
         self._call = _Call(len(self.found), tool, JsonReader(complete))
         self._events.append(CallStarted(self._call.index, tool))
 
     def _begin_arguments(self, landmark: _Landmark) -> None:
-        """Begin the arguments of a call."""
         call = self._call
         assert call is not None, "its tool was certain before"
         if landmark.id is not None:
@@ -376,14 +367,14 @@ class AnswerReader:
             found = call.reader.feed(piece)
         except ValidationFailed as error:
             self._events += (_of_call(call.index, event) for event in call.reader.feed(""))
-            raise _at_call(error, call) from error.error
+            error.at = f"{call.tool.name}{error.at}"
+            raise error from error.error
         self._events += (_of_call(call.index, event) for event in found)
         if call.reader.is_over and not call.is_over:
             call.is_over = True
             self._end_call(call)
 
     def _end_call(self, call: _Call) -> None:
-        """Validate a complete call."""
         if call.label is None:
             text = "{" + ", ".join(call.members) + "}"
         else:
@@ -421,15 +412,8 @@ def _lenient(types: FieldTypes) -> Callable[[Path, str, Any], Any]:
 
 
 def _of_call(index: int, event: FieldEvent) -> ArgumentEvent:
-    """Return the event of an argument."""
     if isinstance(event, FieldStarted):
         return ArgumentStarted(index, event.path)
     if isinstance(event, FieldCompleted):
         return ArgumentCompleted(index, event.path, event.value)
     return ArgumentDelta(index, event.path, event.text)
-
-
-def _at_call(error: ValidationFailed, call: _Call) -> ValidationFailed:
-    """Name the call in the error of an argument."""
-    error.at = f"{call.tool.name}{error.at}"
-    return error

@@ -192,7 +192,6 @@ def _said(value: Any) -> str:
 
 
 def _refuse_running_loop(name: str) -> None:
-    """Refuse to start a second event loop in one thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -163,7 +163,6 @@ async def arun(conversation: Conversation) -> Chat:
 
 
 def _declined(entry: ToolCall | ToolResult, approve: Callable[[ToolCall], bool] | None) -> ToolCall | ToolResult:
-    """Turn a call that is not approved into a result with an error."""
     if isinstance(entry, ToolResult) or approve is None or approve(entry):
         return entry
     return ToolResult(entry, None, ToolError("the call was declined", code="declined"))

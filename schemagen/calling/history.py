@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.answer_format import write_calls
-from schemagen.prompts.messages import apply_template, as_messages, plain_text, with_shape
+from schemagen.prompts.messages import as_messages, plain_text, render, with_shape
 from schemagen.prompts.shape import shape_text
 
 if TYPE_CHECKING:
@@ -35,13 +35,7 @@ def render_chat(
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
-    Args:
-        tokenizer: A tokenizer of transformers.
-        prompt: A text, or the messages so far.
-        tools: The tools to describe, including any that the model may not call now.
-        profile: The profile of the model.
-        must_call: Whether the answer will be a call; used only if the chat template does not support tools.
-        thinker: The format of thoughts; None for no thoughts.
+    ``must_call`` tells whether the answer will be a call; it is used only if the chat template does not support tools.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     described = [tool.to_dict() for tool in tools]
@@ -50,23 +44,12 @@ def render_chat(
         messages = _described(messages, tools, profile, must_call=must_call) if tools else messages
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
-    templated = bool(getattr(tokenizer, "chat_template", None))
-    if templated:
-        given = described if profile.tools_in == "argument" and described else None
-        text = apply_template(tokenizer, messages, thinking=thinker is not None, tools=given)
-    else:
-        text = "\n\n".join(plain_text(message) for message in messages) + "\n"
-    return text if thinker is None else thinker.opened(text), templated
+    given = described if profile.tools_in == "argument" and described else None
+    return render(tokenizer, messages, thinker=thinker, tools=given)
 
 
 def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as_text: bool = False) -> dict[str, Any]:
-    """Return the message of the assistant that made some calls.
-
-    Args:
-        calls: Id, name and JSON arguments of each call.
-        content: The text before them.
-        as_text: Whether the arguments are a text, as in OpenAI's API, and not an object.
-    """
+    """Return the message of the assistant that made some calls, each given as its id, its name and JSON arguments."""
     entries = [
         {"id": i, "type": "function", "function": {"name": name, "arguments": text if as_text else json.loads(text)}}
         for i, name, text in calls
@@ -115,7 +98,6 @@ def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _described(
     messages: list[dict[str, Any]], tools: Sequence[Tool[..., Any]], profile: Profile, *, must_call: bool
 ) -> list[dict[str, Any]]:
-    """Describe the tools in the first message of the user."""
     place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
     if must_call and profile.arguments == "json" and not profile.markers:
         return [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.calling import pythonic, tagged
+from schemagen.calling.parameters import keywords_as_json, value_as_json
 
 if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
@@ -73,7 +73,7 @@ class Arguments:
 
     def json(self, text: str) -> str:
         """Return the arguments as JSON."""
-        return pythonic.as_json(text[:-1]) if self.is_python else text
+        return keywords_as_json(text[:-1]) if self.is_python else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class TaggedValue:
         """Return the value as JSON."""
         bare = text.removesuffix(self.end)
         is_string = self.has_strings and not (self.others is not None and _reads(self.others, bare))
-        return tagged.as_json(bare, is_string=is_string, set_apart=self.set_apart)
+        return value_as_json(bare, is_string=is_string, set_apart=self.set_apart)
 
 
 class Reading:
@@ -159,6 +159,5 @@ class Reading:
 
 
 def _reads(engine: Engine, text: str) -> bool:
-    """Whether an engine accepts a text."""
     matcher = engine.matcher()
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()

@@ -29,10 +29,7 @@ _RESERVED = frozenset(dir(BaseModel))
 def arguments_model(function: Callable[..., Any], name: str, descriptions: Mapping[str, str]) -> type[BaseModel]:
     """Return a model with a field for each parameter.
 
-    Args:
-        function: The function. A parameter without annotation takes any JSON value.
-        name: The name of the model, for messages.
-        descriptions: Descriptions by parameter. A description in the annotation takes precedence.
+    A parameter without annotation takes any JSON value. A description in an annotation takes precedence.
 
     Raises:
         ToolError: The signature is not known, has ``*args`` or ``**kwargs``, or names a type that cannot be resolved.
@@ -83,10 +80,7 @@ def parameters_of(function: Callable[..., Any], name: str) -> list[inspect.Param
 def warn_of_doubts(function: Any, name: str, described: Iterable[str]) -> None:
     """Warn about parameters without annotation, and about descriptions of parameters that do not exist.
 
-    Args:
-        function: The function of a tool. Classes and objects are skipped: their docstring may describe the constructor.
-        name: The name of the tool.
-        described: The parameters that its docstring describes.
+    Classes and objects are skipped: their docstring may describe the constructor.
 
     Warns:
         UserWarning: The docstring describes a parameter that does not exist, or a parameter has no annotation.

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
 from schemagen.grammar.schema_size import check_size
+from schemagen.prompts.renderings import is_title, without_keywords
 from schemagen.types.reflection import reflect
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Tool(Generic[P, R]):
         label = name or own_name
         model = arguments_model(function, label, parameters)
         warn_of_doubts(function, label, parameters)
-        schema = _without_titles(reflect(model).schema)
+        schema = without_keywords(reflect(model).schema, is_title)
         said = text if description is None else description
         return Tool(name or _NOT_IN_NAMES.sub("_", own_name), said, schema, model, function)
 
@@ -111,7 +112,7 @@ class Tool(Generic[P, R]):
             UnsupportedTypeError: A field has no JSON form, or the model is not an object.
         """
         target = reflect(model)
-        shown = _with_root(_without_titles(target.schema))
+        shown = _with_root(without_keywords(target.schema, is_title))
         _check_object(shown, model.__name__)
         said = inspect.cleandoc(model.__doc__ or "") if description is None else description
         label = name or _NOT_IN_NAMES.sub("_", model.__name__)
@@ -323,26 +324,6 @@ def _with_root(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema["$defs"][name], **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
-def _without_titles(schema: Any, *, names: bool = False) -> Any:
-    """Leave out the titles that pydantic makes from names: they add nothing for a model.
-
-    Args:
-        schema: A schema, or a part of one.
-        names: Whether the keys are names of properties or definitions.
-    """
-    if isinstance(schema, list):
-        return [_without_titles(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    named = {"properties", "$defs", "patternProperties"}
-    literal = {"default", "const", "enum", "examples"}
-    return {
-        key: part if key in literal and not names else _without_titles(part, names=key in named and not names)
-        for key, part in schema.items()
-        if names or key != "title"
-    }
-
-
 def select(tools: Sequence[Tool[..., Any]], chosen: Iterable[ToolLike | str]) -> tuple[Tool[..., Any], ...]:
     """Return the tools that a choice refers to by name, function or tool.
 
@@ -362,11 +343,7 @@ def select(tools: Sequence[Tool[..., Any]], chosen: Iterable[ToolLike | str]) ->
 
 
 def describe(function: Any) -> tuple[str, dict[str, str]]:
-    """Return the description of a function and those of its parameters.
-
-    Args:
-        function: Any object; without a docstring both results are empty.
-    """
+    """Return the description of a function and those of its parameters."""
     from docstring_parser import ParseError, parse
 
     text = inspect.getdoc(function) or ""

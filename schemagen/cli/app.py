@@ -290,10 +290,11 @@ def call(
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
     """Have the model call one of FUNCTIONS for PROMPT and print the call as JSON; nothing runs without --run."""
-    from schemagen.cli.calling import call_one, show_call, stream_one_call
+    from schemagen.cli.generation import call_one, show_call, stream_one_call
 
     ask = stream_one_call if stream else call_one
-    found = ask(read_functions(functions), prompt, words=words, model=model, max_new_tokens=max_new_tokens)
+    options = {"tool_choice": None if words else "required", "max_new_tokens": max_new_tokens}
+    found = ask(read_functions(functions), prompt, model=model, options=options)
     if stream and isinstance(found, str):
         return  # its words are on the screen
     if not show_call(found, run=run):
@@ -416,7 +417,7 @@ def draw(  # noqa: PLR0913 - every option is a parameter
     max_tokens: Annotated[int, typer.Option(min=1, help="Tokens to list in one place at most.")] = 8,
 ) -> None:
     """Draw the automaton, the stack, the index or a mask of SPEC."""
-    from schemagen.cli.drawing import draw_one
+    from schemagen.cli.compilation import draw_one
 
     target = schemagen.Regex(spec) if regex else read_spec(spec)
     options = {"what": what and what.value, "after": after, "max_states": max_states, "max_tokens": max_tokens}

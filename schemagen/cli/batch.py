@@ -68,8 +68,7 @@ class BatchCommand:
         """Generate a value for every row of the input; return whether there is one for each.
 
         Raises:
-            typer.BadParameter: The input cannot be read; the output exists and is not to be resumed, or belongs to
-            another
+            typer.BadParameter: The input cannot be read; the output exists and is not to be resumed, or belongs to another
                 input, type, model or options.
             SchemaError: The type cannot be compiled.
         """

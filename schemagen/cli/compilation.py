@@ -1,4 +1,4 @@
-"""`schemagen compile`: the cost of a spec, and which of its keywords are enforced."""
+"""`schemagen compile`: the cost of a spec, and which of its keywords are enforced; `schemagen draw`: a picture of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import schemagen
-from schemagen.cli.console import busy, show_facts, show_table
+from schemagen.cli.console import busy, notes, show_facts, show_table, show_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.table import Table
 
     from schemagen import Grammar, Vocabulary
@@ -52,14 +54,7 @@ def bundled_vocabulary() -> Vocabulary:
 
 
 def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, options: dict[str, Any]) -> None:
-    """Compile, then print the cost and, on request, the report.
-
-    Args:
-        target: The spec to compile.
-        tokenizer: Name or folder of a tokenizer, None for the bundled one.
-        with_report: Whether to print the report.
-        options: As for `schemagen.compile`.
-    """
+    """Compile, then print the cost and, on request, the report."""
     with busy("loading the tokenizer"):
         vocabulary = load_vocabulary(tokenizer)
     start = perf_counter()
@@ -103,3 +98,20 @@ def report_table(grammar: Grammar) -> Table:
         status = Text(entry.status, style=_STYLES[entry.status])
         table.add_row(Text(entry.pointer or "(root)"), Text(entry.keyword), status, Text(entry.note))
     return table
+
+
+def draw_one(target: Any, *, tokenizer: str | None, output: Path | None, **options: Any) -> None:
+    """Compile and draw; print Mermaid, or write a file whose suffix selects the format."""
+    with busy("loading the tokenizer"):
+        vocabulary = load_vocabulary(tokenizer)
+    with busy("drawing"):
+        grammar = schemagen.compile(target, vocabulary)
+        try:
+            drawing = grammar.draw(**options)
+            if output is not None:
+                drawing.save(output)
+        except (ValueError, OSError) as error:
+            raise typer.BadParameter(str(error)) from error
+    if output is None:
+        show_text(drawing.mermaid().rstrip("\n"))
+    notes().print(drawing.caption, style="dim", markup=False, highlight=False)

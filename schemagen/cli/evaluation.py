@@ -61,7 +61,8 @@ def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None,
         typer.BadParameter: The file cannot be read, or the record cannot be written.
         OptionError: A row of the file is invalid.
     """
-    examples = read_examples(_content(source), kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
+    content = sys.stdin.read() if source == "-" else read_text(Path(source))
+    examples = read_examples(content, kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
     lm = load_model(model)
     with ProgressBar(len(examples), wanted=None) as bar:
         found = evaluate(
@@ -82,12 +83,7 @@ def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None,
     notes().print(_said(found), style="dim", highlight=False, soft_wrap=True)
 
 
-def _content(source: str) -> str:
-    return sys.stdin.read() if source == "-" else read_text(Path(source))
-
-
 def _kind(source: str) -> str:
-    """Return the format of a file; standard input is JSON Lines."""
     kinds = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", "": "jsonl"}
     found = kinds.get(Path(source).suffix.lower())
     if found is None:
@@ -115,7 +111,6 @@ def _cell(value: Any, kind: str) -> str:
 
 
 def _said(found: Evaluation) -> str:
-    """Explain the table: whether the constraint changed how many fields are right."""
     intervals = "intervals are those of 95 %"
     difference = found.difference()
     if difference is None:
@@ -128,7 +123,6 @@ def _said(found: Evaluation) -> str:
 
 
 def _write(found: Evaluation, record: Path) -> None:
-    """Write a line for each row: the question, the expected value, and each answer."""
     lines = []
     for number, example in enumerate(found.examples):
         answers = {

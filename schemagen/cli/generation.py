@@ -1,15 +1,20 @@
-"""`schemagen generate`."""
+"""`schemagen generate` and `schemagen call`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.text import Text
 
 import schemagen
-from schemagen.cli.console import busy
+from schemagen.calling import ToolCall
+from schemagen.cli.console import busy, notes, show_data
+from schemagen.events import ArgumentCompleted, CallStarted, Completed, TextDelta
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from schemagen import LanguageModel
 
 
@@ -27,11 +32,7 @@ def load_model(name: str | None, device: str | None = None) -> LanguageModel:
 def generate_one(target: Any, prompt: str, *, model: str | None, options: dict[str, Any]) -> Any:
     """Return the `Generation` of one prompt.
 
-    Args:
-        target: The type or schema to generate.
-        prompt: The prompt.
-        model: Name or folder of a model, None for the bundled one.
-        options: As for `schemagen.LanguageModel.run`; those that are None are left out.
+    Options that are None are left out.
     """
     lm = load_model(model)
     with busy("generating"):
@@ -56,3 +57,46 @@ def stream_one(target: Any, prompt: str, *, model: str | None, options: dict[str
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
+
+
+def call_one(functions: Sequence[Any], prompt: str, *, model: str | None, options: dict[str, Any]) -> ToolCall | str:
+    """Return the call that a model makes for a prompt, or its words; options as for `schemagen.LanguageModel.call`."""
+    lm = load_model(model)
+    with busy("calling"):
+        found: ToolCall | str = lm.call(prompt, functions, **_given(options))
+    return found
+
+
+def stream_one_call(
+    functions: Sequence[Any], prompt: str, *, model: str | None, options: dict[str, Any]
+) -> ToolCall | str:
+    """Print words while they are written, and the growing call on the side; return the result of `call_one`."""
+    lm = load_model(model)
+    found: ToolCall | str = ""
+    with lm.stream_call(prompt, functions, **_given(options)) as stream:
+        for event in stream:
+            if isinstance(event, TextDelta):
+                typer.echo(event.text, nl=False)
+            elif isinstance(event, CallStarted):
+                notes().print(Text(f"{event.name} ...", style="dim"))
+            elif isinstance(event, ArgumentCompleted) and len(event.path) == 1:
+                notes().print(Text(f"  {event.path[0]} = {event.value!r}", style="dim"))
+            elif isinstance(event, Completed):
+                found = event.value
+    if isinstance(found, str):
+        typer.echo()
+    return found
+
+
+def show_call(found: ToolCall | str, *, run: bool) -> bool:
+    """Print a call, or words; with `run` also run the call and print its result. Return False if it raised."""
+    if not isinstance(found, ToolCall) or not run:
+        show_data(str(found))
+        return True
+    notes().print(Text(str(found), style="dim"))
+    result = found.run()
+    if result.error is not None:
+        notes().print(Text(result.text, style="red"))
+        return False
+    show_data(result.text)
+    return True

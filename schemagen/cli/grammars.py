@@ -36,10 +36,6 @@ _LONGEST = 40
 def check_one(path: Path, options: dict[str, Any]) -> bool:
     """Print facts about a grammar; return whether lark parses its texts, if it is one of lark.
 
-    Args:
-        path: The file; its suffix determines the notation.
-        options: Options of the spec, without those that are None.
-
     Raises:
         GrammarError: It cannot be read; ``line`` and ``column`` say where.
     """
@@ -127,10 +123,7 @@ def _listed(names: Iterable[str]) -> str:
 def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
     """Return the shortest text of a grammar, and the shortest of some random ones.
 
-    Args:
-        spec: The grammar.
-        tokens: The tokens of the vocabulary that it names; examples show their names. Ids depend on the vocabulary, so
-            a grammar with some has no examples.
+    Ids depend on the vocabulary, so a grammar that names tokens by ids has no examples.
     """
     wanted = {each for token in tokens for each in token.wanted}
     names = sorted(each for each in wanted if isinstance(each, str))
@@ -146,7 +139,6 @@ def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
 
 
 def _vocabulary_with(names: list[str]) -> schemagen.Vocabulary:
-    """Return the vocabulary of bytes, with special tokens of some names."""
     bytes_alone = schemagen.Vocabulary.byte_vocabulary()
     ids = range(bytes_alone.size, bytes_alone.size + len(names))
     return schemagen.Vocabulary.from_tokens(

@@ -10,7 +10,7 @@ import typer
 
 from schemagen.cli.console import busy
 from schemagen.errors import OptionError
-from schemagen.installing import install_command
+from schemagen.errors.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,6 @@ def serve_model(
 
 
 def _limits(given: Mapping[str, Any]) -> ServerLimits:
-    """Return the limits of a server."""
     from schemagen.serve import ServerLimits
 
     stated = {name: value for name, value in given.items() if value is not None}

@@ -111,7 +111,6 @@ def import_object(spec: str) -> Any:
 
 
 def _imported(name: str, folder: str) -> Any:
-    """Return a module, found first in a folder."""
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:

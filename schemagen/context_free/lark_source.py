@@ -23,7 +23,7 @@ from schemagen.errors import (
     SchemagenError,
     UnsupportedGrammarError,
 )
-from schemagen.installing import install_command
+from schemagen.errors.installing import install_command
 from schemagen.threads.clock import polled
 
 if TYPE_CHECKING:

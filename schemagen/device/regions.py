@@ -33,12 +33,6 @@ _NOTHING, _ENDING, _ALL = 0, 1, 2
 class Heap:
     """A tensor whose rows are allocated in order; it is copied into one of twice its size when they run out.
 
-    Args:
-        fill: The value of unwritten rows.
-        row: The shape of a row.
-        dtype: The dtype of the tensor.
-        device: The device of the tensor.
-
     Attributes:
         tensor: [capacity, *row]; replaced by a `take` that exceeds its size.
     """
@@ -198,7 +192,6 @@ class Regions:
         return region
 
     def _make_room(self, region: Region, states: int, classes: int) -> None:
-        """Allocate larger regions, if these are too small, and copy their entries."""
         if states <= region.capacity and classes <= region.width:
             return
         known, old = region.states, self._place(region)

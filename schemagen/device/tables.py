@@ -62,8 +62,7 @@ class DeviceTables:
         MatcherError: A grammar has no table.
         VocabularyError: The vocabularies differ, or the list is empty.
 
-    Cost: for a vocabulary of 128,000 tokens about 0.1 ms a state, 9 ms for one inside a string; memory for each state
-        some
+    Cost: for a vocabulary of 128,000 tokens about 0.1 ms a state, 9 ms for one inside a string; memory for each state some
     hundred entries of four bytes, for each distinct mask V/8 bytes.
     """
 
@@ -152,7 +151,6 @@ class DeviceTables:
         return state
 
     def _publish(self) -> None:
-        """Publish the current tensors."""
         self.tensors = self._regions.tables()
         leads_out = any(table.leads_out for table in self._tables)
         self.is_closed = not leads_out and all(table.is_closed for table in self._tables)

@@ -51,12 +51,7 @@ def _read(text: str, start: int) -> dict[str, Any] | None:
 
 
 class _Reader:
-    """Reads one value.
-
-    Args:
-        text: What the model wrote.
-        start: Where the value begins.
-    """
+    """Reads one value."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text, self._at = text, start

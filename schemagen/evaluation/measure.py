@@ -241,7 +241,6 @@ def _is_valid(text: str, grammar: Grammar) -> bool:
 
 
 def _is_text_of(grammar: Grammar, text: str) -> bool:
-    """Whether a grammar that is not one of JSON accepts a text, byte by byte."""
     matcher = grammar.matcher()
     return all(matcher.accept_bytes(bytes([byte])) for byte in text.encode()) and matcher.is_accepting()
 

@@ -26,11 +26,6 @@ _BESIDE = {"id", "index"}
 def read_examples(text: str, *, kind: str, prompt: str = "prompt") -> list[Example]:
     """Return the examples of a file.
 
-    Args:
-        text: Its content.
-        kind: "csv" or "jsonl".
-        prompt: The column, or the key, of the prompts.
-
     Raises:
         OptionError: The file has no rows, a row has no prompt or no expected answer, or a line is not JSON.
     """
@@ -98,7 +93,6 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
 
 
 def _cell(text: Any) -> Any:
-    """Return the value of a cell of CSV."""
     stripped = str(text).strip()
     if not stripped:
         return None

@@ -19,11 +19,6 @@ def fields_right(answer: Any, right: Any, uncounted: Collection[str] = ()) -> di
 
     Texts are compared without case and surrounding whitespace, numbers and booleans by value, also if they were written as
     texts. A missing field, and a text such as "unknown", count as null. Fields that the right answer does not have are ignored.
-
-    Args:
-        answer: Any JSON; None if none could be read.
-        right: The right answer.
-        uncounted: Fields that have no right value.
     """
     given = dict(_leaves(answer, ""))
     wanted = {path: value for path, value in _leaves(right, "") if path.removeprefix("/") not in uncounted}
@@ -68,9 +63,7 @@ def _plain(value: Any) -> str:
 def wilson(hits: float, count: int) -> tuple[float, float]:
     """Return the 95 % interval of Wilson (1927) for a share; (0, 1) if ``count`` is 0.
 
-    Args:
-        hits: The number of hits; may be a sum of shares, for which the interval is wider than necessary.
-        count: The number of independent tries.
+    The hits may be a sum of shares, for which the interval is wider than necessary.
     """
     if not count:
         return 0.0, 1.0

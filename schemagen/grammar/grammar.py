@@ -10,13 +10,13 @@ from typing_extensions import TypeVar
 from schemagen.arguments import check_text
 from schemagen.engine.options import Options
 from schemagen.errors import OptionError, ValidationFailed
+from schemagen.generation import html_table
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, unordered
 from schemagen.grammar.pipeline import guest_engine, report_of
 from schemagen.grammar.reading import mistyped, read_source, styled
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
-from schemagen.notebook import html_table
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 

@@ -89,7 +89,6 @@ class LogitsProcessor:
         return mx.where(mx.array(allowed), logits, mx.array(-np.inf, dtype=logits.dtype))
 
     def _read(self, tokens: Any) -> None:
-        """Read the tokens that were chosen since the last call."""
         length = tokens.shape[0]
         if self._seen is None:
             self._seen = length

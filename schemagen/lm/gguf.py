@@ -19,7 +19,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import ModelError
-from schemagen.installing import install_command
+from schemagen.errors.installing import install_command
 
 if TYPE_CHECKING:
     import os

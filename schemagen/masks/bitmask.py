@@ -123,7 +123,6 @@ def fill_rows(
 
 
 def _allow_only(token_ids: Sequence[int], bitmask: Any, row: int) -> None:
-    """Write a row that allows these tokens and no other."""
     words = row_of(bitmask, row, bitmask.shape[1] * BITS).view(np.uint32)
     words[:] = 0
     for token_id in token_ids:

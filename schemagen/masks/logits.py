@@ -16,27 +16,18 @@ anywhere is broken.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from schemagen import _core
 from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _load_core() -> Any:
-    """Return the compiled core; None where there is none, and everything goes through torch."""
-    try:
-        from schemagen import _core
-    except ImportError:
-        return None
-    return _core
-
-
-_core = _load_core()
 _LOW = float("-inf")
 
 
@@ -153,8 +144,6 @@ def _mask_by_core(
     ends: Sequence[int] = (),
 ) -> list[int] | None:
     """Write the masked scores into `out`, return the broken rows; None if it is left to torch."""
-    if _core is None:
-        return None
     broken: list[int] | None = _core.mask_logits(scores, out, words, rows, covered, repair, ends)
     if broken is not None and out is scores and not out.is_inference():
         torch.autograd.graph.increment_version(out)  # a write that torch has not seen
@@ -195,7 +184,7 @@ def _kept(scores: torch.Tensor, words: torch.Tensor, covered: int) -> float:
 
 def _sum_allowed(values: torch.Tensor, words: torch.Tensor, covered: int) -> float:
     """Return the sum of the values float32 [V] whose bit is 1."""
-    if _core is not None and _is_plain(values) and (found := _core.sum_allowed(values, words, covered)) is not None:
+    if _is_plain(values) and (found := _core.sum_allowed(values, words, covered)) is not None:
         return float(found)
     return float((values[:covered] * _unpack(words, values.device)[:covered]).sum())
 
@@ -212,7 +201,6 @@ def _unpack(words: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def _shift(words: torch.Tensor) -> torch.Tensor:
-    """Return the bits of some words where they are."""
     shifts = torch.arange(BITS, dtype=torch.int32, device=words.device)
     return (words.unsqueeze(-1) >> shifts & 1).to(torch.uint8).flatten(-2)
 

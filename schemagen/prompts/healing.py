@@ -85,7 +85,6 @@ def _sorted_tokens(vocabulary: Vocabulary) -> list[bytes]:
 
 
 def _begins_another(data: bytes, vocabulary: Vocabulary) -> bool:
-    """Whether the bytes are a proper prefix of some token."""
     tokens = _sorted_tokens(vocabulary)
     place = bisect_right(tokens, data)
     return place < len(tokens) and tokens[place].startswith(data)

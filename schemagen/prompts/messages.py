@@ -58,14 +58,12 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _fix_of_prompt(given: Any) -> str:
-    """Return the fix for a prompt of a wrong type."""
     if isinstance(given, type):
         return f"the prompt comes first: lm(prompt, {given.__name__})"
     return "put a single message into a list" if isinstance(given, Mapping) else "give a str, or a list of messages"
 
 
 def _message(message: Any, at: str) -> dict[str, Any]:
-    """Return a message with the role and content that templates rely on."""
     if not isinstance(message, Mapping):
         raise _no_prompt(
             f"a message is {kind_of(message)}: {message!r:.60}",
@@ -99,7 +97,6 @@ def _message(message: Any, at: str) -> dict[str, Any]:
 
 
 def _check_part(part: Any, at: str) -> None:
-    """Refuse a part of a content that is not text."""
     is_text = isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
     if not is_text:
         kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
@@ -154,7 +151,6 @@ def _told(options: Sequence[str]) -> list[str]:
 
 
 def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
-    """Append an instruction to the last message of the user."""
     spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     place = spoken[-1] if spoken else len(messages) - 1
     addition = f"\n\n{instruction}"
@@ -169,14 +165,7 @@ def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str
 def with_correction(
     messages: list[dict[str, Any]], answer: str, reasons: str, kind: str = "JSON"
 ) -> list[dict[str, Any]]:
-    """Append a refused answer and the reasons, so that the model can correct it.
-
-    Args:
-        messages: The chat.
-        answer: The refused answer.
-        reasons: The reasons.
-        kind: The kind of answer to ask for.
-    """
+    """Append a refused answer and the reasons, so that the model can correct it."""
     correction = f"That answer is not valid:\n{reasons}\nAnswer again with the corrected {kind} only."
     return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": correction}]
 
@@ -187,22 +176,17 @@ def render(
     *,
     chat_template: bool = True,
     thinker: ReasoningFormat | None = None,
+    **options: Any,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
     A template writes its own special tokens, so only the opening of thoughts may be added to its text. Without thoughts the
     answer is constrained from its first token. Without a template the contents follow each other, with a blank line between
-    them and a line break at the end.
-
-    Args:
-        tokenizer: A tokenizer of transformers.
-        messages: The chat.
-        chat_template: Whether to use the tokenizer's template, if it has one.
-        thinker: The format of thoughts; None for no thoughts.
+    them and a line break at the end. The options are those of the template.
     """
     templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
     if templated:
-        text = apply_template(tokenizer, messages, thinking=thinker is not None)
+        text = apply_template(tokenizer, messages, thinking=thinker is not None, **options)
     else:
         text = "\n\n".join(plain_text(message) for message in messages) + "\n"
     return text if thinker is None else thinker.opened(text), templated

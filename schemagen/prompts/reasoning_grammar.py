@@ -143,10 +143,6 @@ def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
 class ReasoningGrammar(GrammarGraph):
     """Thoughts and an answer as one grammar.
 
-    Args:
-        answer: The grammar of the answer.
-        thinker: The format of the thoughts.
-
     Raises:
         OptionError: The vocabulary cannot write the end of the thoughts.
 
@@ -199,8 +195,7 @@ class ReasoningGrammar(GrammarGraph):
     def split(self, token_ids: Iterable[int]) -> tuple[str, str, int]:
         """Return the text of the answer, the thoughts, and the number of tokens of the thoughts including their end.
 
-        Args:
-            token_ids: All tokens of a complete text, with or without EOS.
+        The token ids are those of a complete text, with or without EOS.
         """
         reader = self.thought_reader()
         thoughts, answer = reader.feed(token_ids)
@@ -313,7 +308,6 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
 
 
 def _most_tokens(thinker: ReasoningFormat) -> int:
-    """Return the most tokens that can be between the text of the thoughts and the answer."""
     (_, marker_id), *rest = thinker.pieces
     return (marker_id is not None) + sum(len(piece.encode()) if each is None else 1 for piece, each in rest)
 

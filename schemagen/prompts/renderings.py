@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+from schemagen.writers.shapes import example_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +39,7 @@ def check_for_format(show: ShowSchema, as_: str) -> None:
 
 
 def told(schema: Any, show: ShowSchema) -> str:
-    """Return the description of a schema for a prompt: an instruction, a line break, and the text of the rendering.
-
-    Args:
-        schema: A JSON Schema.
-        show: The value of ``show_schema``, except for False.
-    """
+    """Return the description of a schema for a prompt: an instruction, a line break, and the text of the rendering."""
     instruction, render = _RENDERINGS[DEFAULT if isinstance(show, bool) else show]
     return f"{instruction}\n{render(schema)}"
 
@@ -53,22 +49,31 @@ def told(schema: Any, show: ShowSchema) -> str:
 
 def schema_text(schema: Any) -> str:
     """Return a JSON Schema as one line, without titles and ``"additionalProperties": false``, which do not describe values."""
-    return json.dumps(_short(schema), ensure_ascii=False, default=str)
+    short = without_keywords(
+        schema, lambda key, value: is_title(key, value) or (key == "additionalProperties" and value is False)
+    )
+    return json.dumps(short, ensure_ascii=False, default=str)
 
 
-def _short(schema: Any, *, of_names: bool = False) -> Any:
-    """Remove these keywords; below ``properties`` and the like, keys are names, also "title"."""
+def is_title(key: str, value: Any) -> bool:
+    """Whether a keyword is a title: pydantic makes them from names, so they add nothing for a model."""
+    return key == "title" and isinstance(value, str)
+
+
+def without_keywords(schema: Any, is_left_out: Callable[[str, Any], bool], *, of_names: bool = False) -> Any:
+    """Return a schema without some keywords; below ``properties`` and the like, keys are names, also "title"."""
     if isinstance(schema, list):
-        return [_short(item) for item in schema]
+        return [without_keywords(item, is_left_out) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     named = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
     literal = {"const", "enum", "default", "examples"}
     return {
-        key: value if key in literal and not of_names else _short(value, of_names=key in named and not of_names)
+        key: value
+        if key in literal and not of_names
+        else without_keywords(value, is_left_out, of_names=key in named and not of_names)
         for key, value in schema.items()
-        if of_names
-        or not ((key == "title" and isinstance(value, str)) or (key == "additionalProperties" and value is False))
+        if of_names or not is_left_out(key, value)
     }
 
 
@@ -86,11 +91,8 @@ def example_text(schema: Any) -> str:
 def _example(schema: Any, document: Any, depth: int) -> Any:
     """Return an instance that shows the place of each value; it may be invalid."""
     schema = _resolved(schema, document)
-    if "const" in schema:
-        return schema["const"]
-    if schema.get("enum"):
-        values = schema["enum"]
-        return " | ".join(values) if all(isinstance(value, str) for value in values) else values[0]
+    if "const" in schema or schema.get("enum"):
+        return example_of(schema)
     branches = [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, ())]
     if branches and "properties" not in schema:
         shown = [each for each in branches if _resolved(each, document).get("type") != "null"]
@@ -103,10 +105,7 @@ def _example(schema: Any, document: Any, depth: int) -> Any:
     if kind == "array":
         items = schema.get("prefixItems") or [schema.get("items", {})]
         return [_example(each, document, depth + 1) for each in items] if depth < _MAX_DEPTH else []
-    if kind == "string":
-        return schema.get("format") or schema.get("description") or "..."
-    number = schema.get("minimum", 0)
-    return {"integer": number, "number": number, "boolean": True}.get(str(kind))
+    return example_of(schema)
 
 
 def _resolved(schema: Any, document: Any) -> Mapping[str, Any]:

@@ -43,7 +43,6 @@ def shape_text(schema: Mapping[str, Any] | bool) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Write a value as JSON, whatever it is."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
@@ -51,12 +50,10 @@ def _literal(value: Any) -> str:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _items(value: Any) -> list[Any]:
-    """Return the value if it is a list or tuple, else an empty list."""
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
@@ -70,12 +67,10 @@ def _range(low: Any, high: Any) -> str:
 
 
 def _noted(base: str, notes: list[str]) -> str:
-    """Put notes in parentheses after a type."""
     return f"{base}({', '.join(notes)})" if notes else base
 
 
 def _number(kind: str, schema: Mapping[str, Any]) -> str:
-    """Describe `integer` or `number` with its bounds."""
     low, high = schema.get("minimum"), schema.get("maximum")
     exclusive = "exclusiveMinimum" in schema or "exclusiveMaximum" in schema
     if low is not None and high is not None and not exclusive:
@@ -88,7 +83,6 @@ def _number(kind: str, schema: Mapping[str, Any]) -> str:
 
 
 def _string(schema: Mapping[str, Any]) -> str:
-    """Describe a string with its format, pattern and length."""
     notes = [str(schema["format"])] if schema.get("format") else []
     if schema.get("pattern") is not None:
         notes.append(f"/{schema['pattern']}/")
@@ -99,7 +93,6 @@ def _string(schema: Mapping[str, Any]) -> str:
 
 
 def _union(parts: list[str]) -> str:
-    """Join alternatives, each once."""
     return " | ".join(dict.fromkeys(parts)) or "never"
 
 
@@ -135,7 +128,6 @@ class _Writer:
         return f"{note}{text}"
 
     def _write(self, schema: Any, depth: int) -> str:
-        """Write any schema."""
         if schema is False:
             return "never"
         if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
@@ -168,7 +160,6 @@ class _Writer:
         return self._kind(str(kinds), schema, depth) if kinds else ""
 
     def _kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> str:
-        """Write one type by its JSON Schema name."""
         if kind == "object":
             return self._object(schema, depth)
         if kind == "array":
@@ -205,7 +196,6 @@ class _Writer:
         return entries
 
     def _array(self, schema: Mapping[str, Any], depth: int) -> str:
-        """Write an array, or a tuple if it has `prefixItems`."""
         rest, low, high = schema.get("items"), schema.get("minItems"), schema.get("maxItems")
         first = [self._write(item, depth) for item in _items(schema.get("prefixItems") or rest)]
         if first:

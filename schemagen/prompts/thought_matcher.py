@@ -83,7 +83,6 @@ class ThoughtMatcher:
 
     @property
     def _left(self) -> int:
-        """The number of tokens left for the thoughts and their end."""
         return self._bounds.most - self._at[1]
 
     def _is_bounded(self, budget: int | None = None) -> bool:

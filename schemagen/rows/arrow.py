@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
+from schemagen.errors.installing import install_command
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
-from schemagen.installing import install_command
 from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
@@ -61,11 +61,7 @@ def _missing() -> OptionError:
 
 
 def value_type(spec: Any) -> Any:
-    """Return the Arrow type of the values of a spec; None if it has none, so that the column holds JSON texts.
-
-    Args:
-        spec: A type, a JSON Schema, or any other spec: texts are strings.
-    """
+    """Return the Arrow type of the values of a spec; None if it has none, so that the column holds JSON texts."""
     pa = arrow()
     if isinstance(spec, Regex | ContextFree):
         return pa.string()
@@ -79,7 +75,6 @@ def value_type(spec: Any) -> Any:
 
 
 def _type_of(schema: Any, document: Mapping[str, Any], depth: int) -> Any:
-    """Return the Arrow type of a subschema, or None."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
@@ -139,7 +134,6 @@ def _type_of_object(schema: Mapping[str, Any], document: Mapping[str, Any], dept
 
 
 def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
-    """Return the target of a reference within the document; None for other references."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = document
@@ -150,12 +144,7 @@ def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
 
 
 def column_of(values: list[Any], column: Any) -> tuple[Any, dict[int, str]]:
-    """Return an array of values, and the reasons why some of them are null in it.
-
-    Args:
-        values: As `json.loads` returns them.
-        column: The type of the array.
-    """
+    """Return an array of values, and the reasons why some of them are null in it."""
     pa = arrow()
     try:
         return pa.array(values, type=column), {}

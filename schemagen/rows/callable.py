@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import kind_of
@@ -25,10 +26,9 @@ from schemagen.request.settings import Settings
 from schemagen.rows.arrow import arrow, column_of, spark_type, value_type
 from schemagen.rows.record import fingerprint, model_name
 from schemagen.rows.row import Row, json_text, unwritable
-from schemagen.rows.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from schemagen.errors import SchemagenError
     from schemagen.lm.language_model import LanguageModel
@@ -51,13 +51,12 @@ class Rows:
         model: Name or folder of a transformers model; None for the bundled one.
         prompt: The column of the prompts: texts or chats.
         template: A text with columns in braces, such as "{title}: {text}", instead of a column of prompts.
-        value: The column of the values. They are structs, lists, numbers, ... as pydantic writes them in JSON; JSON
-            texts where
-                Arrow has no type for them (recursive types, unions, dictionaries), and for all types with ``as_text``.
-            error: The column of the errors: code and fact; null for rows with a value.
-            finish_reason: A column for `Generation.finish_reason`, "complete" or "budget"; null for rows with an error.
-                None for no such column.
-            as_text: Whether values are always JSON texts.
+        value: The column of the values. They are structs, lists, numbers, ... as pydantic writes them in JSON; JSON texts
+            where Arrow has no type for them (recursive types, unions, dictionaries), and for all types with ``as_text``.
+        error: The column of the errors: code and fact; null for rows with a value.
+        finish_reason: A column for `Generation.finish_reason`, "complete" or "budget"; null for rows with an error. None
+            for no such column.
+        as_text: Whether values are always JSON texts.
         device_map: As for `schemagen.load`.
         dtype: As for `schemagen.load`.
         load: Further arguments for `schemagen.load`, such as ``{"quantization_config": ...}``.
@@ -118,7 +117,7 @@ class Rows:
             OptionError: It is none of them, or lacks a column.
             SchemaError: The spec cannot be compiled for this model.
         """
-        table = Table(batch)
+        table = _Table(batch)
         values, errors, reasons = self._answers(self._prompts(table))
         column = self._type()
         if column is None:
@@ -193,11 +192,9 @@ class Rows:
         return Features({**features, **Features.from_arrow_schema(schema)})
 
     def _names(self) -> list[str]:
-        """Return the added columns: values, errors and, if requested, finish reasons."""
         return [*self._columns] if self._reason is None else [*self._columns, self._reason]
 
-    def _prompts(self, table: Table) -> list[Any]:
-        """Return the prompt of each row; None for a row without one."""
+    def _prompts(self, table: _Table) -> list[Any]:
         if self._template is None:
             return [_prompt(found) for found in table.column(self._prompt)]
         names = _names_in(self._template)
@@ -207,6 +204,8 @@ class Rows:
 
     def _answers(self, prompts: list[Any]) -> tuple[list[Any], list[str | None], list[str | None]]:
         """Return the values as JSON data, the errors, and the finish reasons."""
+        from pydantic_core import to_jsonable_python
+
         found = iter(self._generated([prompt for prompt in prompts if prompt is not None]))
         outcomes = [Row(at, None).failure() if prompt is None else next(found) for at, prompt in enumerate(prompts)]
         values: list[Any] = [None] * len(outcomes)
@@ -218,7 +217,7 @@ class Rows:
                 continue
             reasons[at] = outcome.finish_reason
             try:
-                values[at] = _jsonable(outcome.value)
+                values[at] = to_jsonable_python(outcome.value)
             except Exception as error:  # noqa: BLE001 - serializers are code of the user
                 errors[at] = f"row-failed: {type(error).__name__}: {error}"
         return values, errors, reasons
@@ -235,7 +234,6 @@ class Rows:
         return generate_batch(batch, prompts, form.grammar(lm, self._spec), seed=seeds, progress=False)
 
     def _type(self) -> Any:
-        """Return the Arrow type of the values; None for JSON texts."""
         if self._as_text or self._options.get("as_", "json") != "json":
             return None
         return value_type(self._spec)
@@ -321,18 +319,93 @@ def _names_in(template: str) -> list[str]:
 
 
 def _seed(first: int, prompt: Any) -> int:
-    """Return the seed of a row, derived from the given seed and the prompt."""
     said = json.dumps([int(first), prompt], default=repr).encode()
     return int.from_bytes(hashlib.sha256(said).digest()[:7], "big")
 
 
 def _said(error: SchemagenError) -> str:
-    """Return the text of an error for its column."""
     return f"{error.code}: {error.fact}".encode("utf-8", "backslashreplace").decode()
 
 
-def _jsonable(value: Any) -> Any:
-    """Return a value as JSON data, as pydantic converts it."""
-    from pydantic_core import to_jsonable_python
+class _Table:
+    """A batch of rows in one of the forms of engines: columns, a table of Arrow, a data frame of pandas, or one row as a dict.
 
-    return to_jsonable_python(value)
+    Raises:
+        OptionError: The batch has none of these forms.
+    """
+
+    def __init__(self, batch: Any) -> None:
+        # `datasets` wraps a table of Arrow, whose types determine those of the file.
+        self._batch = getattr(batch, "pa_table", batch)
+        self._kind = _kind_of(self._batch)
+
+    def column(self, name: str) -> list[Any]:
+        """Return the cells of a column as Python objects; missing cells of a data frame become None.
+
+        Raises:
+            OptionError: The column does not exist.
+        """
+        names = self._names()
+        if name not in names:
+            raise OptionError(
+                f"the rows have no column {name!r}",
+                why=f"their columns are {', '.join(map(repr, names))}"[:300],
+                fix="name the column of the prompts: Rows(..., prompt=...)",
+            )
+        found = self._batch[name]
+        if self._kind == "row":
+            return [found]
+        if self._kind == "arrow":
+            cells: list[Any] = found.to_pylist()
+            return cells
+        return list(found.tolist() if hasattr(found, "tolist") else found)
+
+    def with_columns(self, columns: Mapping[str, tuple[list[Any], Any]]) -> Any:
+        """Return the batch with further columns, each given as a list and as an array of Arrow."""
+        if self._kind == "arrow":
+            return self._arrow_with(columns)
+        if self._kind == "pandas":
+            return self._batch.assign(**{name: _series(cells, self._batch) for name, (cells, _) in columns.items()})
+        added = {name: cells[0] if self._kind == "row" else cells for name, (cells, _) in columns.items()}
+        return {**{name: self._batch[name] for name in self._names()}, **added}
+
+    def _arrow_with(self, columns: Mapping[str, tuple[list[Any], Any]]) -> Any:
+        import pyarrow as pa
+
+        table = self._batch if isinstance(self._batch, pa.Table) else pa.Table.from_batches([self._batch])
+        for name, (_, array) in columns.items():
+            at = table.schema.get_field_index(name)
+            table = table.append_column(name, array) if at < 0 else table.set_column(at, name, array)
+        return table
+
+    def _names(self) -> list[str]:
+        return list(self._batch.schema.names if self._kind == "arrow" else self._batch.keys())
+
+
+def _series(cells: list[Any], frame: Any) -> Any:
+    """Return a column of objects for a data frame, whose index need not count from 0."""
+    import pandas as pd  # pyright: ignore[reportMissingImports]
+
+    return pd.Series(cells, index=frame.index, dtype=object)
+
+
+def _kind_of(batch: Any) -> str:
+    """Return the form of a batch: "arrow", "pandas", "columns" or "row".
+
+    Raises:
+        OptionError: The batch has none of these forms.
+    """
+    module = type(batch).__module__.partition(".")[0]
+    if module == "pyarrow" and hasattr(batch, "schema"):
+        return "arrow"
+    if module == "pandas" and hasattr(batch, "columns"):
+        return "pandas"
+    if isinstance(batch, Mapping) and len(batch):
+        cells = [batch[name] for name in batch]
+        columns = all(isinstance(cell, list) or hasattr(cell, "tolist") for cell in cells)
+        return "columns" if columns else "row"
+    raise OptionError(
+        f"the rows are {kind_of(batch)}",
+        why="they are neither columns, nor a table of Arrow, nor a data frame of pandas",
+        fix="give a dict of lists, or with datasets map(rows, batched=True)",
+    )

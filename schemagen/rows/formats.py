@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from schemagen.rows.arrow import arrow, column_of, parquet, value_type
-from schemagen.rows.row import Result, Row, json_text, unwritable
+from schemagen.rows.row import Result, Row, csv_reader, json_text, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,13 +50,7 @@ class Format(ABC):
         """
 
     def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
-        """Make the file from its rows as JSON Lines, if the format cannot append.
-
-        Args:
-            lines: The rows.
-            path: The file.
-            ids: Kinds of ids among them.
-        """
+        """Make the file from its rows as JSON Lines, if the format cannot append."""
         raise NotImplementedError(f"{type(self).__name__} is appended to")
 
 
@@ -107,11 +101,9 @@ class CsvFormat(Format):
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
         """Yield the results."""
-        if csv.field_size_limit() < 2**31 - 1:
-            csv.field_size_limit(2**31 - 1)
         with path.open("rb") as stream:
             head = io.BufferedReader(_Head(stream, size))
-            table = csv.reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
+            table = csv_reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
             next(table, None)
             for cells in table:
                 if len(cells) == len(_CSV_NAMES):
@@ -148,11 +140,7 @@ class _Head(io.RawIOBase):
 
 
 class ParquetFormat(Format):
-    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``.
-
-    Args:
-        spec: The spec of the values.
-    """
+    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``."""
 
     appends = False
 
@@ -203,7 +191,6 @@ class ParquetFormat(Format):
                 writer.write_table(pa.Table.from_pylist(found, schema=schema))
 
     def _columns(self, found: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-        """Return a line as a row of the table."""
         name, value = found.get("id"), found.get("value")
         if name is not None and as_text:
             name = json_text(name)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from schemagen.errors import OptionError, SchemagenError
 from schemagen.rows.formats import line_of
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 class Journal:
     """A file that grows by whole windows.
 
-    Args:
-        path: The file.
-        size: The valid size of the file; the bytes after it are cut off.
+    Bytes after its valid size are cut off.
 
     Raises:
         OSError: The file cannot be written, or another process is writing it.
@@ -80,66 +79,53 @@ class Window:
     failures: bytes = b""
 
 
-class Sink(Protocol):
-    """Where results go."""
+class Sink(ABC):
+    """Where results go; by default nothing is kept from before.
+
+    Attributes:
+        progress: The progress of the output.
+    """
 
     progress: Progress
 
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
         """Numbers of prompts read at some times, with the digests of these prompts, which the input must still begin with."""
-        ...
+        return []
 
     def kept(self) -> Iterator[Result]:
         """Yield the values that are kept, in the order of the input."""
-        ...
+        return iter(())
 
     def open(self, *, more: bool) -> bool:
-        """Begin to write; return whether there is anything to do."""
-        ...
+        """Begin to write; return whether there is anything to do.
 
-    def write(self, window: Window) -> None:
-        """Add a window."""
-        ...
-
-    def close(self, *, complete: bool) -> None:
-        """Finish writing."""
-        ...
+        ``more`` tells whether the input has rows after the recorded ones.
+        """
+        del more
+        return True
 
     def checked(self, results: list[Result]) -> list[Result]:
         """Return the results; those that cannot be written have become failures."""
-        ...
+        return results
+
+    @abstractmethod
+    def write(self, window: Window) -> None:
+        """Add a window."""
+
+    @abstractmethod
+    def close(self, *, complete: bool) -> None:
+        """Finish writing; if the input was read to its end, the output is complete."""
 
 
-class StandardOutput:
+class StandardOutput(Sink):
     """JSON Lines on standard output, which cannot be resumed."""
 
     def __init__(self) -> None:
         self.progress = Progress()
 
-    @property
-    def checkpoints(self) -> list[tuple[int, str]]:
-        """Return an empty list."""
-        return []
-
-    def kept(self) -> Iterator[Result]:
-        """Yield nothing."""
-        return iter(())
-
-    def open(self, *, more: bool) -> bool:  # noqa: ARG002 - there is always something to do
-        """Return True."""
-        return True
-
-    def checked(self, results: list[Result]) -> list[Result]:
-        """Return them unchanged."""
-        return results
-
     def write(self, window: Window) -> None:
-        """Print the lines of a window.
-
-        Raises:
-            SchemagenError: The lines cannot be written.
-        """
+        """Print the lines of a window."""
         try:
             sys.stdout.write("".join(f"{line_of(result)}\n" for result in window.results))
             sys.stdout.flush()
@@ -154,7 +140,7 @@ class StandardOutput:
         """Do nothing."""
 
 
-class Output:
+class Output(Sink):
     """A file of results, with its record beside it.
 
     Args:
@@ -213,7 +199,7 @@ class Output:
 
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
-        """Numbers of prompts read at some times, with the digests of these prompts, which the input must still begin with."""
+        """The recorded progress, and that of the old output; see `Sink.checkpoints`."""
         found = [self.progress] if self.progress.before is None else [self.progress, self.progress.before]
         return sorted((each.rows, each.prompts_sha256) for each in found if each.rows)
 
@@ -233,7 +219,7 @@ class Output:
         return self._format.checked(results)
 
     def open(self, *, more: bool) -> bool:
-        """Begin to write; return whether there is anything to do.
+        """Begin to write, unless the output is complete and holds a value for each row; return whether it is not.
 
         Args:
             more: Whether the input has rows after the recorded ones.

@@ -115,12 +115,7 @@ class Progress:
 
 
 class Record:
-    """The file beside an output.
-
-    Args:
-        path: The path of the record.
-        key: The key of the current run.
-    """
+    """The file beside an output."""
 
     def __init__(self, path: Path, key: RunKey) -> None:
         self._path = path
@@ -147,9 +142,6 @@ class Record:
 
     def read(self, output: Path) -> Progress:
         """Return the progress of an output.
-
-        Args:
-            output: The output, for messages.
 
         Raises:
             OptionError: There is no record, or it belongs to another run.
@@ -218,7 +210,7 @@ def value_check(spec: Any) -> Callable[[str], bool]:
     Args:
         spec: A type, a JSON Schema or a grammar; compiled here, over bytes, so that no model is needed.
 
-    SchemaError: The spec cannot be compiled.
+    Raises:
         SchemaError: It cannot be compiled.
 
     Cost: reading the text twice, at most some microseconds per byte.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from schemagen.errors import GenerationError, OptionError
 from schemagen.generation import Failure, Generation
@@ -15,6 +16,8 @@ from schemagen.generation import Failure, Generation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+#: The module csv refuses longer fields, and much shorter ones by default.
+_LONGEST_FIELD = 2**31 - 1
 #: Line breaks occur only between the parts of a JSON text, never within one.
 _ONE_LINE = {10: " ", 13: " "}
 
@@ -94,13 +97,7 @@ class Result:
 
 
 def unwritable(index: int, why: str, text: str = "") -> Failure:
-    """Return the failure of a row whose value its column cannot hold.
-
-    Args:
-        index: The index of the row.
-        why: The reason, in the words of Arrow.
-        text: The value.
-    """
+    """Return the failure of a row whose value its column cannot hold."""
     error = GenerationError(
         f"the column cannot hold the value: {why}",
         text=text,
@@ -115,6 +112,13 @@ def unwritable(index: int, why: str, text: str = "") -> Failure:
 def json_text(value: Any) -> str:
     """Return JSON that UTF-8 can encode: half a surrogate pair stays an escape."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
+def csv_reader(text: TextIO) -> Any:
+    """Return a reader of CSV with fields of any length."""
+    if csv.field_size_limit() < _LONGEST_FIELD:
+        csv.field_size_limit(_LONGEST_FIELD)
+    return csv.reader(text)
 
 
 def as_prompt(found: Any) -> Any:

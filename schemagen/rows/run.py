@@ -141,7 +141,6 @@ class RowsRun:
         return summary
 
     def _generate(self, rows: Iterator[Row], digest: PromptDigest) -> Summary:
-        """Write all rows, a window at a time."""
         begun = self.sink.progress
         kept = _Kept(self.sink.kept())
         size = WindowSize(self.batch_size, self.window)
@@ -167,7 +166,6 @@ class RowsRun:
         return Summary(new, ended.failed, max(ended.rows, begun.rows) - ended.failed - new)
 
     def _results(self, answer: Answer, rows: Sequence[Row]) -> list[Result]:
-        """Return the results of generated rows that the output can hold."""
         outcomes = answer(rows)
         found = [Result.of(row, outcome, text=self.text) for row, outcome in zip(rows, outcomes, strict=True)]
         return self.sink.checked(found)

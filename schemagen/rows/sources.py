@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shutil
 import sys
@@ -15,15 +16,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from schemagen.errors import OptionError
 from schemagen.rows.arrow import arrow, parquet
-from schemagen.rows.row import Row, Shard, as_prompt, json_text
+from schemagen.rows.row import Row, Shard, as_prompt, csv_reader, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 #: Rows of a Parquet file that are in memory at a time.
 _PARQUET_ROWS = 1024
-#: The module csv refuses longer fields otherwise.
-_LONGEST_FIELD = 2**31 - 1
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -161,13 +160,9 @@ class Csv(Source):
 
     def _table(self, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
         """Yield the non-empty rows, the header first, each with the number of its last line."""
-        import io
-
-        if csv.field_size_limit() < _LONGEST_FIELD:
-            csv.field_size_limit(_LONGEST_FIELD)
         try:
             with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-                table = csv.reader(text)
+                table = csv_reader(text)
                 yield from ((table.line_num, cells) for cells in table if cells)
         except (UnicodeDecodeError, csv.Error) as error:
             raise OptionError(

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from schemagen.notebook import html_table
+from schemagen.generation import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -50,7 +50,7 @@ def create_app(  # noqa: PLR0913 - every option is a parameter
         OptionError: An argument is invalid, or a package is missing.
     """
     from schemagen.errors import OptionError
-    from schemagen.installing import install_command
+    from schemagen.errors.installing import install_command
 
     try:
         from schemagen.serve.app import ServerParts, build_app

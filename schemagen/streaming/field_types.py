@@ -65,8 +65,7 @@ class _UnknownError(Exception):
 class FieldTypes:
     """Validates the fields of a value of one type.
 
-    Args:
-        tp: The type; None for a schema, so that the types of all fields are unknown.
+    Without a type, for a schema, the types of all fields are unknown.
     """
 
     def __init__(self, tp: Any) -> None:
@@ -81,10 +80,7 @@ class FieldTypes:
     def complete(self, path: Path, text: str, parts: Any = None) -> Any:
         """Return the value of a field.
 
-        Args:
-            path: The path of the field.
-            text: Its JSON text.
-            parts: If it is a container, the values of its parts: they are the value if its type is unknown.
+        Of a container ``parts`` are the values of its parts: they are the value if its type is unknown.
 
         Raises:
             ValidationFailed: A validator of its type refuses it.
@@ -107,7 +103,6 @@ class FieldTypes:
             ) from error
 
     def _find(self, path: Path) -> _Typed | None:
-        """The type at a path, from that of its container."""
         if path not in self._known:
             around = self._find(Path(path[:-1]))
             self._known[path] = None if around is None else _part(around, path[-1])
@@ -137,7 +132,6 @@ def _build(tp: Any, config: Any) -> TypeAdapter[Any] | None:
 
 
 def _part(around: _Typed, step: str | int) -> _Typed | None:
-    """Return the type of a part; None if it is unknown."""
     tp, config = around
     found: list[_Typed] = []
     try:
@@ -156,7 +150,6 @@ def members(tp: Any) -> list[Any]:
 
 
 def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any, ...]]]:
-    """The members of a type, each with its annotations."""
     origin, arguments = typing_extensions.get_origin(tp), typing_extensions.get_args(tp)
     if origin in _WRAPPERS:
         return _members(arguments[0], (*notes, *arguments[1:]))
@@ -210,7 +203,6 @@ def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
 
 
 def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
-    """The field of a model, by the key that it is read from."""
     if isinstance(step, int):
         return []
     reads_as_usual = getattr(model.__get_pydantic_core_schema__, "__func__", None)
@@ -319,7 +311,6 @@ def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:
 
 
 def _item_of_tuple(tp: Any, config: Any, step: str | int) -> list[_Typed]:
-    """The item of a tuple or NamedTuple."""
     if isinstance(step, str):
         return []
     arguments: tuple[Any, ...] = typing_extensions.get_args(tp)

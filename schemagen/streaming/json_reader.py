@@ -147,7 +147,6 @@ class JsonReader:
         return events
 
     def _read(self, character: str, index: int) -> None:
-        """Take one step of the machine."""
         state = self._state
         if state is _State.STRING:
             self._in_string(character, index)
@@ -164,9 +163,10 @@ class JsonReader:
     def _between(self, character: str, index: int) -> None:
         """Read a character outside of strings, numbers and names."""
         if character in "]}":
-            self._end_container(index)
+            frame = self.frames.pop()
+            self._complete(frame.start, index + 1, frame.parts)
         elif character == ",":
-            self._next_part()
+            self._state = _State.KEY if isinstance(self.frames[-1].parts, dict) else _State.VALUE
         elif character == ":":
             self._state = _State.VALUE
         elif self._state is _State.KEY:
@@ -175,7 +175,6 @@ class JsonReader:
             self._begin_value(character, index)
 
     def _begin_value(self, character: str, index: int) -> None:
-        """Begin a string, a scalar or a container."""
         if self.frames and isinstance(self.frames[-1].step, int):
             self._events.append(FieldStarted(self._path()))
         self._start = index
@@ -217,14 +216,6 @@ class JsonReader:
     def _end_scalar(self, end: int) -> None:
         self._events.append(Delta(self._path(), self.text[self._start : end]))
         self._complete(self._start, end)
-
-    def _end_container(self, index: int) -> None:
-        frame = self.frames.pop()
-        self._complete(frame.start, index + 1, frame.parts)
-
-    def _next_part(self) -> None:
-        """Continue after a comma."""
-        self._state = _State.KEY if isinstance(self.frames[-1].parts, dict) else _State.VALUE
 
     def _complete(self, start: int, end: int, parts: Any = None) -> None:
         """Keep a complete value in its container, and report it; the value as a whole is not a field."""

@@ -169,7 +169,6 @@ def _may_be(member: Any, complete: dict[str, Any], keys: set[Any]) -> bool:
 
 
 def _is_object(tp: Any) -> bool:
-    """Whether a type other than a model may be a JSON object."""
     if tp is typing_extensions.Literal:
         return False
     if tp is Any or tp is object or not isinstance(tp, type):

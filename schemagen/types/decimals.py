@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import SchemaValidator, ValidationError
 
-from schemagen.types.user_code import ASIDE
+from schemagen.types.functions import ASIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,7 +89,6 @@ def _exact(core: Any) -> Any:
 
 
 def _reading(schema: Any) -> Callable[[Decimal], Decimal]:
-    """Return the function after a Decimal."""
     validator = SchemaValidator(schema)
 
     def read(value: Decimal) -> Decimal:

@@ -1,7 +1,7 @@
 """Discriminators that are functions: those that return a property of the object, and nothing else.
 
-``Discriminator(lambda value: value["kind"])`` chooses the member whose tag stands under ``kind``, so a mask can ask for the tag
-there. A function does so if it is given an object whose only property is a stand-in, returns this very stand-in, and has
+``Discriminator(lambda value: value["kind"])`` chooses the member whose tag is the value of ``kind``, so a mask can ask for the
+tag there. A function does so if it is given an object whose only property is a stand-in, returns this very stand-in, and has
 neither looked at it nor at any other property. Whatever else it does, nothing is concluded: a tag that is computed stays with
 validation.
 """
@@ -39,12 +39,7 @@ class TagProperty(NamedTuple):
 
 
 def tag_property(discriminator: Callable[[Any], Any], tags: Iterable[Any]) -> TagProperty | None:
-    """Return the property whose value a discriminator returns; None if it is not known to do that.
-
-    Args:
-        discriminator: It is called, with objects that stand in for what validation will give it.
-        tags: The tags that it may return.
-    """
+    """Return the property whose value a discriminator returns; None if it is not known to do that."""
     tags = list(tags)
     # pydantic looks a tag up as a key of a dict, where 1 is True.
     if not all(type(tag) is str for tag in tags):
@@ -54,8 +49,9 @@ def tag_property(discriminator: Callable[[Any], Any], tags: Iterable[Any]) -> Ta
     name = next(iter(asked), None)
     if len(asked) != 1 or type(name) is not str:
         return None
-    asked = set()  # what looks at a stand-in adds to it
-    for value in (*_PLAIN, *tags, _text(asked), _thing(asked)):
+    asked = set()  # a function that looks at a stand-in adds to it
+    stand_ins = (_guarded(str, asked)("a stand-in"), _guarded(object, asked)())
+    for value in (*_PLAIN, *tags, *stand_ins):
         if _result(discriminator, _object({name: value}, asked)) is not value or asked != {name}:
             return None
     return TagProperty(name, without)
@@ -65,7 +61,7 @@ def _result(discriminator: Callable[[Any], Any], value: Any) -> Any:
     """Return what a discriminator makes of a value; None, which is no tag, if it raises."""
     try:
         return discriminator(value)
-    except Exception:  # noqa: BLE001 - a function of the user, given what it may not expect
+    except Exception:  # noqa: BLE001 - a function of the user, given a value that it may not expect
         return None
 
 
@@ -97,13 +93,3 @@ def _object(content: dict[str, Any], asked: set[Any]) -> Any:
 
     reading = {"get": get, "__getitem__": item, "__contains__": has, "__getattribute__": object.__getattribute__}
     return _guarded(dict, asked, **reading)()
-
-
-def _text(asked: set[Any]) -> Any:
-    """Return a string that notices every look at it."""
-    return _guarded(str, asked)("a stand-in")
-
-
-def _thing(asked: set[Any]) -> Any:
-    """Return an object of no type of JSON that notices every look at it."""
-    return _guarded(object, asked)()

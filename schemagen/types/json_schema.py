@@ -11,7 +11,7 @@ Invariants: closed objects unless ``extra="allow"``; no pattern with a look-arou
 no keyword can say is listed, for the caller to report.
 
 Alternative rejected: making the schema by walking pydantic's core schema ourselves. It has no stability promise; the methods
-overridden here are the documented extension points of `GenerateJsonSchema`. The walk of `user_code.demands` only adds to the
+overridden here are the documented extension points of `GenerateJsonSchema`. The walk of `functions.demands` only adds to the
 report what a class has hidden by writing its JSON Schema itself.
 """
 
@@ -21,20 +21,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import EncodedStr, ImportString
 
-from schemagen.types.schemas.maps import MapSchemas
-from schemagen.types.schemas.notes import CAP, NOTE, noted, notes_taken
-from schemagen.types.schemas.objects import ObjectSchemas
-from schemagen.types.schemas.sets import SetSchemas
-from schemagen.types.schemas.strings import StringSchemas
-from schemagen.types.schemas.times import TimeSchemas
-from schemagen.types.schemas.values import ValueSchemas
-from schemagen.types.user_code import demands
+from schemagen.types.containers import ContainerSchemas
+from schemagen.types.functions import demands
+from schemagen.types.notes import CAP, NOTE, noted, notes_taken
+from schemagen.types.scalars import ScalarSchemas
 from schemagen.types.value_patterns import ascii_base64_pattern
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-    from schemagen.types.schemas.notes import Json
+    from schemagen.types.notes import Json
 
 _BASE64_FORMATS = frozenset({"base64", "base64url"})
 
@@ -54,12 +50,7 @@ class ReadSchema(NamedTuple):
 
 
 def read_schema(adapter: TypeAdapter[Any], generator: type[TypeSchema] | None = None) -> ReadSchema:
-    """Return the schema of a type, and where validation demands more or accepts more.
-
-    Args:
-        adapter: Of the type.
-        generator: What makes the schema, if it is to be another one.
-    """
+    """Return the schema of a type, and where validation demands more or accepts more."""
     unsaid: list[str] = []
 
     class BoundTypeSchema(generator or TypeSchema):  # type: ignore[misc] # a base class that is chosen
@@ -75,7 +66,7 @@ def read_schema(adapter: TypeAdapter[Any], generator: type[TypeSchema] | None = 
     return ReadSchema(schema, (*found, *(("", what) for what in lost if what not in words)), capped)
 
 
-class TypeSchema(ObjectSchemas, MapSchemas, SetSchemas, ValueSchemas, StringSchemas, TimeSchemas):
+class TypeSchema(ContainerSchemas, ScalarSchemas):
     """pydantic's generator, with whose result validation agrees; the kinds of types are its base classes."""
 
     def generate_inner(self, schema: Any) -> Json:

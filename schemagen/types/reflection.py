@@ -25,7 +25,7 @@ from pydantic_core import SchemaError as CoreSchemaError
 from schemagen.errors import LimitError, SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
 from schemagen.types.decimals import DecimalReader, has_decimal
 from schemagen.types.json_schema import ReadSchema, read_schema
-from schemagen.types.refusals import RefusedTypeError
+from schemagen.types.notes import RefusedTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,7 +126,6 @@ def is_type(spec: object) -> bool:
 
 
 def _describe(tp: Any) -> tuple[TypeAdapter[Any], ReadSchema]:
-    """Build the validator of a type, and read its schema."""
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(_portable(tp))
     except AssertionError as error:  # pydantic's answer to Literal[()]
@@ -175,7 +174,6 @@ def _locate(tp: Any, error: Exception, depth: int = 0) -> tuple[list[str], Any, 
 
 
 def _failure(tp: Any) -> Exception | None:
-    """Why a type has no schema; None if it has one."""
     try:
         _describe(tp)
     except _FAILURES as error:
@@ -188,7 +186,7 @@ def _parts(tp: Any) -> Iterator[tuple[str, Any]]:
     for name, part in _hints(tp).items():
         yield f".{name}", part
     origin = typing_extensions.get_origin(tp)
-    if origin is None or _is_literal(tp) or _is_callable(origin):
+    if origin is None or _is_literal(tp) or getattr(origin, "__name__", "") == "Callable":
         return
     arguments = typing_extensions.get_args(tp)
     if origin is typing_extensions.Annotated:
@@ -196,10 +194,6 @@ def _parts(tp: Any) -> Iterator[tuple[str, Any]]:
     for index, part in enumerate(arguments):
         if part is not Ellipsis:
             yield f"[{index}]", part
-
-
-def _is_callable(origin: Any) -> bool:
-    return getattr(origin, "__name__", "") == "Callable"
 
 
 def _hints(tp: Any) -> Mapping[str, Any]:
@@ -216,7 +210,6 @@ def _hints(tp: Any) -> Mapping[str, Any]:
 
 
 def _name(tp: Any) -> str:
-    """How a person would write the type."""
     if isinstance(tp, type) and not typing_extensions.get_args(tp):
         return tp.__name__
     return str(tp).replace("typing.", "").replace("typing_extensions.", "")
@@ -230,12 +223,12 @@ def _first_line(error: Exception) -> str:
 
 
 def _refusal(tp: Any, at: str, cause: Exception) -> SchemaError:
-    """Return the error of a part of a type: the part, where it is, and why it failed."""
     if _is_literal(tp) and not typing_extensions.get_args(tp):
         return UnsatisfiableSchemaError(
             "Literal[()] names no value", at=at, why="so nothing can be an instance of it", fix="name its values"
         )
-    if isinstance(tp, typing.ForwardRef) or _is_undefined(cause):
+    is_undefined = isinstance(tp, typing.ForwardRef) or isinstance(cause, PydanticUndefinedAnnotation | NameError)
+    if is_undefined or getattr(cause, "code", "") == "class-not-fully-defined":
         name = _undefined_name(tp)
         return UnsupportedTypeError(
             f"the forward reference {name!r} cannot be resolved"
@@ -253,12 +246,6 @@ def _is_literal(tp: Any) -> bool:
     return origin is Literal
 
 
-def _is_undefined(error: Exception) -> bool:
-    """Whether an annotation names something that cannot be found."""
-    undefined = isinstance(error, PydanticUndefinedAnnotation | NameError)
-    return undefined or getattr(error, "code", "") == "class-not-fully-defined"
-
-
 def _undefined_name(tp: Any) -> str:
     """Return the name in a type that cannot be found; empty if it is not known which."""
     if isinstance(tp, typing.ForwardRef):
@@ -273,7 +260,6 @@ def _undefined_name(tp: Any) -> str:
 
 
 def _fix_for(error: Exception) -> str:
-    """What to do about it."""
     if getattr(error, "code", "") == "typed-dict-version":
         return "import TypedDict from typing_extensions"
     if isinstance(error, RefusedTypeError):

@@ -165,7 +165,7 @@ def ascii_base64_pattern(*, url_safe: bool) -> str:
 def decimal_schemas(schema: Mapping[str, Any]) -> list[Json]:
     """The JSON numbers that a Decimal with these constraints is read from; all of the schemas together.
 
-    With ``max_digits`` alone the point may stand anywhere, so there is a schema per number of decimals. JSON numbers
+    With ``max_digits`` alone the point may be anywhere, so there is a schema per number of decimals. JSON numbers
     are read through float64, hence at most 15 digits are offered where ``max_digits`` asks for more.
     """
     digits, places = schema.get("max_digits"), schema.get("decimal_places")
@@ -215,13 +215,11 @@ def _decimal(schema: Mapping[str, Any], places: int | None, whole: int | None) -
 
 
 def _common_multiple(steps: list[Fraction]) -> Fraction:
-    """The least number that is a multiple of every step."""
     common = lcm(*(step.denominator for step in steps))
     return Fraction(lcm(*(int(step * common) for step in steps)), common)
 
 
 def _plain(value: Any) -> int | float:
-    """A bound as JSON writes it."""
     return int(value) if value == int(value) else float(value)
 
 
@@ -295,7 +293,6 @@ def _only(schema: Mapping[str, Any], *keys: str) -> bool:
 
 
 def _any_json(depth: int) -> str:
-    """JSON of any form as a pattern, with arrays and objects nested at most ``depth`` times."""
     text = f'"{_JSON_CHARACTER}*"'
     scalar = rf"null|true|false|-?{_UNSIGNED}(?:[eE][+-]?[0-9]{{1,2}})?|{text}"
     if depth == 0:
@@ -309,29 +306,17 @@ def _any_json(depth: int) -> str:
 ANY_JSON = _any_json(MAX_ANY_DEPTH)
 
 
-def _json_any(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
-    del inner
-    return ANY_JSON if _only(schema) else None
-
-
-def _json_string(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
-    del inner
+def _json_string(schema: Mapping[str, Any], _inner: Callable[[Any], str | None]) -> str | None:
     times = _times(schema.get("minLength", 0), schema.get("maxLength"))
     return f'"{_JSON_CHARACTER}{times}"' if _only(schema, "minLength", "maxLength") else None
 
 
-def _json_integer(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
-    del inner
+def _json_integer(schema: Mapping[str, Any], _inner: Callable[[Any], str | None]) -> str | None:
     plain = {key: part for key, part in schema.items() if not _only({}, key) and key not in {"title", "description"}}
     keys = integer_key_schema({key: part for key, part in plain.items() if key != "type"})
     if keys is None:
         return None
     return "|".join(keys["enum"]) if "enum" in keys else keys["pattern"][1:-1]
-
-
-def _json_number(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
-    del inner
-    return f"-?{_UNSIGNED}" if _only(schema) else None
 
 
 def _json_array(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
@@ -365,10 +350,10 @@ def _json_object(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) 
 
 
 _JSON_TEXTS: Mapping[str, Callable[[Mapping[str, Any], Callable[[Any], str | None]], str | None]] = {
-    "": _json_any,
+    "": lambda schema, _: ANY_JSON if _only(schema) else None,
     "string": _json_string,
     "integer": _json_integer,
-    "number": _json_number,
+    "number": lambda schema, _: f"-?{_UNSIGNED}" if _only(schema) else None,
     "boolean": lambda schema, _: "true|false" if _only(schema) else None,
     "null": lambda schema, _: "null" if _only(schema) else None,
     "array": _json_array,

@@ -48,10 +48,6 @@ def text_pieces(tokenizer: Any, token_ids: Iterable[int]) -> dict[int, str]:
 
     These are no special tokens, were not added to the vocabulary, and do not look like markers (``<|end|>``, ``[EOS]``).
 
-    Args:
-        tokenizer: As for `read_tokenizer`.
-        token_ids: The ids that are asked about.
-
     Raises:
         VocabularyError: It is no tokenizer.
 
@@ -104,9 +100,6 @@ def read_tokenizer(tokenizer: Any) -> TokenizerReading:
 def parts_of(tokenizer: Any) -> tuple[Any, Any]:
     """Return the `tokenizers.Tokenizer` and the transformers tokenizer around it; None for the one that is not there.
 
-    Args:
-        tokenizer: Either of them, or a processor that has one.
-
     Raises:
         VocabularyError: It is no tokenizer.
     """
@@ -158,7 +151,6 @@ def byte_decoder(backend: Any) -> PieceDecoder:
 
 
 def _read_slow(tokenizer: Any) -> TokenizerReading:
-    """Read a transformers tokenizer that is written in Python."""
     pieces = _Pieces({i: piece for piece, i in tokenizer.get_vocab().items()})
     pieces.special_ids.update(tokenizer.all_special_ids)
     for token_id, added in getattr(tokenizer, "added_tokens_decoder", {}).items():
@@ -230,7 +222,6 @@ def steps_of(component: Any, what: str) -> list[Mapping[str, Any]]:
 
 
 def _flatten(description: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """Yield the steps of nested ``Sequence`` descriptions."""
     if description.get("type") != "Sequence":
         yield description
         return
@@ -249,8 +240,6 @@ def _unknown_ids(backend: Any) -> set[int]:
 
 
 def _encoder_of(tokenizer: Any) -> Callable[[str], Sequence[int]]:
-    """Return the encoder of a transformers tokenizer."""
-
     def encode(text: str) -> Sequence[int]:
         ids: Sequence[int] = tokenizer.encode(text, add_special_tokens=False)
         return ids

@@ -134,7 +134,6 @@ def _pieces_in(source: bytes) -> dict[str, int] | None:
 
 
 def _is_of(tokens: Sequence[bytes], special_ids: Collection[int], backend: Any) -> bool:
-    """Whether a sample of the tokens is that of the tokenizer."""
     model, skipped = backend.model, {*special_ids, *backend.get_added_tokens_decoder()}
     step = max(len(tokens) // SAMPLE, 1)
     ids = [i for i in range(0, len(tokens), step) if i not in skipped]

@@ -20,12 +20,7 @@ DIGITS = bytes((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 
 def marked_tokens(tokens: Sequence[bytes], token_ids: Collection[int]) -> tuple[bytes, ...]:
-    """Return tokens some of which are their marks, and the others without those that cannot be part of a text.
-
-    Args:
-        tokens: Bytes of each id.
-        token_ids: Those that get marks.
-    """
+    """Return tokens some of which are their marks, and the others without those that cannot be part of a text."""
     length = 1
     while len(DIGITS) ** length < len(token_ids):
         length += 1

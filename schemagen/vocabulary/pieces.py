@@ -1,6 +1,6 @@
 """From the pieces that a tokenizer stores to the bytes that they decode to.
 
-A constraint is over text, a model speaks in ids, and between them stands the decoder of the tokenizer. It has one of
+A constraint is over text, a model writes ids, and the decoder of the tokenizer translates between them. It has one of
 a few shapes, read here from the decoder's own description (never from the name of the tokenizer's class):
 
 - byte-level BPE (Radford et al. 2019, GPT-2): each byte is written as one printable character of a fixed table;
@@ -134,7 +134,6 @@ def _replacement(step: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _refuse_others(kinds: Iterable[str], known: frozenset[str]) -> None:
-    """Raise for the first decoder step outside `known`."""
     for kind in kinds:
         if kind not in known:
             raise VocabularyError(

@@ -38,12 +38,6 @@ def check_round_trip(
     A probe that holds characters which the tokenizer does not know (it encodes them as an unknown token) proves
     nothing and is passed over; at least one probe must be left, made from the tokens themselves if need be.
 
-    Args:
-        tokens: Bytes of each token id.
-        encode: Text to token ids, without special tokens.
-        unknown_ids: Ids of unknown tokens.
-        kind: Kind of the tokenizer, for the error text.
-
     Raises:
         VocabularyError: The joined bytes differ from the text, by more than one leading space.
     """

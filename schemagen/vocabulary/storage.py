@@ -106,9 +106,7 @@ def to_bytes(packed: bytes, fingerprint: str, key: bytes = NO_KEY) -> bytes:
 def from_bytes(data: bytes, key: bytes | None = None) -> Record:
     """Return what a file holds.
 
-    Args:
-        data: Content of the file.
-        key: What the file must have been written for; None to accept any.
+    With a key it must have been written for this key.
 
     Raises:
         ValueError: It is no such file, of another version, damaged, or written for something else.
@@ -146,7 +144,6 @@ def _unpack(body: memoryview, fingerprint: str) -> Record:
 
 
 def _split(data: memoryview, id_count: int, count: int) -> tuple[array[int], list[bytes], memoryview]:
-    """Return the ids and the pieces that `_joined` wrote, and the data after them."""
     start = 4 * (id_count + count)
     if len(data) < start:
         raise _contradiction()

@@ -66,13 +66,6 @@ class Vocabulary:
     ) -> None:
         """Check the parts, and clear the tokens that are no text.
 
-        Args:
-            tokens: As for `from_tokens`.
-            eos_token_ids: As for `from_tokens`.
-            special_token_ids: As for `from_tokens`.
-            adds_prefix_space: Whether the tokenizer puts a space before a text it encodes (SentencePiece).
-            token_names: As for `from_tokens`.
-
         Raises:
             VocabularyError: As for `from_tokens`.
         """
@@ -98,7 +91,6 @@ class Vocabulary:
 
     @classmethod
     def _unchecked(cls, *values: object) -> Vocabulary:
-        """Return a vocabulary of the values of its fields, as they are."""
         made = cls.__new__(cls)
         made._set(*values)  # noqa: SLF001 - its own class
         return made
@@ -144,7 +136,6 @@ class Vocabulary:
 
     @classmethod
     def _read(cls, tokenizer: Any, vocab_size: int | None, eos_token_ids: set[int] | None) -> Vocabulary:
-        """Read the vocabulary of a tokenizer, see `from_tokenizer`."""
         reading = read_tokenizer(tokenizer)
         tokens = [b""] * max(reading.length, 1 + max(reading.tokens, default=-1))
         for token_id, data in reading.tokens.items():
@@ -251,7 +242,6 @@ class Vocabulary:
 
     @classmethod
     def _from_record(cls, record: Record) -> Vocabulary:
-        """Return the vocabulary of a file, whose fingerprint is known already."""
         of_ids = record.eos_token_ids, record.special_token_ids
         found = cls._unchecked(record.tokens, *of_ids, record.adds_prefix_space, record.token_names)
         found.__dict__["fingerprint"] = record.fingerprint
@@ -296,9 +286,6 @@ class Vocabulary:
 
     def marked(self, taken: frozenset[int] = frozenset()) -> Vocabulary:
         """Return this vocabulary for a grammar that names tokens: special tokens have bytes; see `schemagen.vocabulary.marks`.
-
-        Args:
-            taken: Tokens of text that are named, and are no text therefore.
 
         Cost: O(V), and that of its own `tables`; the last `MOST_MARKED` are kept.
         """
@@ -409,7 +396,6 @@ def _fit(tokens: list[bytes], size: int) -> list[bytes]:
 
 
 def _checked_tokens(tokens: Sequence[bytes | str | None]) -> list[bytes]:
-    """Return the bytes of each token of a new vocabulary."""
     if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
         raise VocabularyError(
             f"the tokens are {tokens!r:.40}, {kind_of(tokens)}",
@@ -423,7 +409,6 @@ def _checked_tokens(tokens: Sequence[bytes | str | None]) -> list[bytes]:
 
 
 def _token_bytes(token_id: int, token: bytes | str | None) -> bytes:
-    """Return the bytes of one token."""
     if token is None:
         return b""
     if isinstance(token, str):
@@ -457,7 +442,6 @@ def _checked_ids(name: str, given: Iterable[int] | int) -> frozenset[int]:
 
 
 def _checked_names(token_names: Mapping[int, str]) -> dict[int, str]:
-    """Return the names of the tokens of a new vocabulary."""
     if not isinstance(token_names, Mapping):
         raise VocabularyError(
             f"token_names={token_names!r:.80}",
@@ -481,7 +465,6 @@ def _field(source: Any, name: str) -> Any:
 
 
 def _output_width(model: Any) -> int:
-    """Return the width of a model's logits."""
     head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     # Quantised layers pack their weight: `out_features` is the width, the shape of the weight is not.
     width = getattr(head, "out_features", None)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.syntax import NOTHING, Text, alternatives, sequence
 from schemagen.errors import SchemagenError
-from schemagen.installing import install_command
+from schemagen.errors.installing import install_command
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.regex.wildcards import unquoted_text

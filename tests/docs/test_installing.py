@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import schemagen
-from schemagen import installing
 from schemagen.context_free.lark_source import imported_lark
-from schemagen.errors import SchemagenError
+from schemagen.errors import SchemagenError, installing
 from schemagen.lm.gguf import check_reader
 from schemagen.rows import arrow
 from schemagen.serve import create_app

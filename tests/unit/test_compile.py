@@ -12,8 +12,8 @@ from pydantic import BaseModel
 import schemagen
 from schemagen.engine.native import builder
 from schemagen.engine.protocol import Constraint
+from schemagen.errors.installing import install_command
 from schemagen.grammar.schema_size import _counter, _is_larger
-from schemagen.installing import install_command
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
 

@@ -60,7 +60,7 @@ def test_error_renders_its_parts(error: type[errors.SchemagenError]) -> None:
 
 
 def test_the_tree_in_the_docstring_is_the_tree() -> None:
-    """The hierarchy drawn at the top of errors.py names every class under its parent."""
+    """The hierarchy drawn at the top of the package names every class under its parent."""
     drawn: dict[str, str] = {}
     stack: list[tuple[int, str]] = []
     for line in (errors.__doc__ or "").splitlines():

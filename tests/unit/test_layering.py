@@ -12,8 +12,6 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. Each imports only those before it.
 LAYERS = (
     "errors",
-    "installing",
-    "notebook",
     "events",
     "generation",
     "arguments",
@@ -57,8 +55,6 @@ RANK[""] = RANK["cli"]
 #: What a layer may import beside the standard library. The compiled core counts as a third party.
 THIRD_PARTIES = {
     "errors": set(),
-    "installing": set(),
-    "notebook": set(),
     "events": set(),
     "generation": set(),
     "options": set(),
@@ -190,7 +186,7 @@ PRIVATE = {
     ("decode/generate_call.py", "_getframe"): "documented, if not by its name",
     ("grammar/schema_values.py", "_getframe"): "documented, if not by its name",
     ("grammar/specs.py", "_type"): "pydantic has no public name for what a TypeAdapter is of",
-    ("types/schemas/notes.py", "_config"): "nor pydantic for the configuration that its generator is in",
+    ("types/notes.py", "_config"): "nor pydantic for the configuration that its generator is in",
     ("schema/document.py", "_base_uri"): "referencing has no public name for where a resolver stands",
 }
 #: The public methods of named tuples.

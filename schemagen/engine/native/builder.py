@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemagen.errors import SchemagenError
-from schemagen.installing import install_command
+from schemagen.errors.installing import install_command
 from schemagen.threads.clock import spent
 
 if TYPE_CHECKING:

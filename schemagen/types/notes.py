@@ -1,4 +1,4 @@
-"""`NotedSchemas`: what validation demands or accepts and no keyword says, noted in the schema itself.
+"""Notes of checks that no keyword expresses, in the schema itself; and the base of the generator, which makes them.
 
 The key of a note is one that no JSON Schema has, so that a note is found again where it belongs however pydantic moves parts
 into definitions.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
 
 Json = dict[str, Any]
 
@@ -73,3 +75,17 @@ class NotedSchemas(GenerateJsonSchema):
         """Whether the configuration changes the strings that are read."""
         config = self.configuration
         return bool(config.str_strip_whitespace or config.str_to_lower or config.str_to_upper)
+
+
+class RefusedTypeError(PydanticInvalidForJsonSchema):
+    """A part of a type that has no schema, with what to do about it; pydantic leaves such a part out of unions.
+
+    Attributes:
+        fix: What to do about it.
+        step: The way from the part to where the trouble is, as in ``.field``.
+    """
+
+    def __init__(self, message: str, *, fix: str, step: str = "") -> None:
+        super().__init__(message)
+        self.fix = fix
+        self.step = step
