@@ -17,9 +17,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from schemagen.calling.free_text import MAX_WHITESPACE
 from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
-from schemagen.grammar.free_text import MAX_WHITESPACE
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.schema.ir import NEVER, ValueSet

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from schemagen.context_free.regular import is_nullable, nonempty
 from schemagen.context_free.syntax import (
     Alternatives,
     Expression,
@@ -25,12 +26,8 @@ from schemagen.context_free.syntax import (
     Token,
     TokenRun,
 )
-from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
 Symbol: TypeAlias = "Rule | Readable"
@@ -333,33 +330,3 @@ def written(symbol: Symbol) -> str:
 def _written(symbol: Symbol) -> str:
     """Return the text of a symbol. Cached: that of a long pattern takes time."""
     return repr(symbol)
-
-
-def nullable_rules(items: Mapping[str, Items]) -> set[str]:
-    """Return the rules that derive the empty text: those whose items come to an end over such rules alone."""
-    callers: dict[str, set[str]] = {}
-    for name, rule in items.items():
-        for symbol in {symbol for edges in rule.edges for symbol, _ in edges}:
-            if isinstance(symbol, Rule):
-                callers.setdefault(symbol.name, set()).add(name)
-    found: set[str] = set()
-    todo = list(items)
-    while todo:
-        name = todo.pop()
-        if name not in found and _ends_over(items[name], found):
-            found.add(name)
-            todo.extend(callers.get(name, ()))
-    return found
-
-
-def _ends_over(items: Items, nullable: set[str]) -> bool:
-    seen, todo = {0}, [0]
-    while todo:
-        at = todo.pop()
-        if at in items.accepting:
-            return True
-        for symbol, to in items.edges[at]:
-            if isinstance(symbol, Rule) and symbol.name in nullable and to not in seen:
-                seen.add(to)
-                todo.append(to)
-    return False

@@ -6,9 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.determinism import only_text
+from schemagen.context_free.regular import is_plain, only_text
 from schemagen.context_free.syntax import Guest, Text, Token, TokenRun
-from schemagen.context_free.texts import is_plain
 from schemagen.regex import ast
 from schemagen.regex.printing import to_python_re
 

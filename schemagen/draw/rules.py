@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.determinism import only_text
 from schemagen.context_free.names import is_made, language_name, languages_of, rule_name, symbol_name
+from schemagen.context_free.regular import is_plain, only_text
 from schemagen.context_free.simplify import called
 from schemagen.context_free.syntax import EMPTY_TEXT, Alternatives, Repeat, Rule, Sequence, Terminal, sequence
-from schemagen.context_free.texts import is_plain
-from schemagen.draw.drawing import Drawing, Edge, Node, NodeKind
-from schemagen.draw.graphviz import STYLE
+from schemagen.draw.drawing import STYLE, Drawing, Edge, Node, NodeKind
 from schemagen.draw.railroad import Box, Chart, Fork, Loop, Part, Skip, row, svg_of
 
 if TYPE_CHECKING:

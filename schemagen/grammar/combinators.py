@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import alternatives, repeat as repeated, sequence
 from schemagen.errors import OptionError, OptionTypeError
-from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import frozen_spec, given_spec
+from schemagen.grammar.languages import Assembly
 from schemagen.grammar.reading import described_json, understood
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex, frozen_spec, given_spec
 from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:

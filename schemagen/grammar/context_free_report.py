@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.context_free.ambiguity import find_ambiguity
 from schemagen.context_free.items import items_of
 from schemagen.context_free.names import is_made, languages_of, rule_name, symbol_name
-from schemagen.context_free.recursion import reachable, recursion_of
-from schemagen.context_free.simplify import productive, simplified
+from schemagen.context_free.simplify import productive, reachable, recursion_of, simplified
 from schemagen.context_free.syntax import EMPTY_TEXT, Rule, Terminal, Text, guests_in, tokens_in
 from schemagen.errors import LimitError
 from schemagen.grammar.lark_spec import Lark
@@ -149,7 +148,7 @@ class _RulesReport:
         lists = {
             "unreachable": [name for name in rules if name not in reached],
             "without texts": [name for name in rules if name not in alive],
-            "folded": [name for name in rules if name in reached & alive and name not in self._run.rules],
+            "folded": [name for name in rules if name in reached.keys() & alive and name not in self._run.rules],
         }
         notes = {"folded": ": written out where they are called"}
         for about, names in lists.items():

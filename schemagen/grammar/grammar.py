@@ -195,7 +195,7 @@ class Grammar(Generic[T]):
         if kind not in _PICTURES:
             raise mistyped("what", what, _PICTURES)
         if kind == "mask":
-            from schemagen.draw.mask import draw_mask
+            from schemagen.draw.tokens import draw_mask
 
             text = after if isinstance(after, bytes) else after.encode()
             return draw_mask(self.matcher(), self.vocabulary, text, max_tokens=max_tokens)
@@ -218,7 +218,7 @@ class Grammar(Generic[T]):
             from schemagen.draw.automaton import draw_automaton
 
             return draw_automaton(machine, max_states=max_states)
-        from schemagen.draw.index import draw_index
+        from schemagen.draw.tokens import draw_index
 
         return draw_index(machine, self.vocabulary, max_states=max_states, max_tokens=max_tokens)
 

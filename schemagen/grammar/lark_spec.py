@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.lark_source import LarkSource, imported_lark, is_lark, source_of
+from schemagen.context_free.lark.source import LarkSource, imported_lark, is_lark, source_of
 from schemagen.context_free.syntax import Guest
 from schemagen.errors import (
     LimitError,
@@ -21,15 +21,14 @@ from schemagen.errors import (
     ValidationFailed,
 )
 from schemagen.grammar.context_free_specs import GrammarText
-from schemagen.grammar.embedded import frozen_spec
 from schemagen.grammar.languages import expression_of, regex_of
-from schemagen.grammar.specs import Choice
+from schemagen.grammar.specs import Choice, frozen_spec
 from schemagen.schema.layouts import Layout
 
 if TYPE_CHECKING:
     import lark
 
-    from schemagen.context_free.dialect_guidance import JsonLayout
+    from schemagen.context_free.dialect.guidance import JsonLayout
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
 
 LarkParser = Literal["earley", "lalr"]
@@ -148,10 +147,10 @@ class Lark(GrammarText):
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""
         if self.dialect in _MATCHES:
-            from schemagen.context_free.dialect import read_dialect
+            from schemagen.context_free.dialect.rules import read_dialect
 
             return read_dialect(self.text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect])
-        from schemagen.context_free.lark_reader import grammar_of
+        from schemagen.context_free.lark.reader import grammar_of
 
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
         return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
@@ -211,7 +210,7 @@ class Lark(GrammarText):
 
         Cost: lark's, of making the tables once more.
         """
-        from schemagen.context_free.lark_source import has_conflicts
+        from schemagen.context_free.lark.source import has_conflicts
 
         return self.parser != "lalr" or has_conflicts(self._parser)
 

@@ -13,8 +13,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.schema_size import check_size
-from schemagen.grammar.schema_values import check_values
+from schemagen.grammar.schema_values import check_size, check_values
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.threads.forking import brief_lock
 from schemagen.threads.free_threading import HAS_LOCK, snapshot

@@ -199,7 +199,7 @@ def engine_of_rules(
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
     from schemagen.context_free.syntax import counts_tokens, refuse_tokens
-    from schemagen.grammar.embedded import JsonSchema, given_spec
+    from schemagen.grammar.specs import JsonSchema, given_spec
 
     place = ""
     if isinstance(spec, JsonSchema):

@@ -11,8 +11,7 @@ from schemagen.context_free.pattern_groups import rules_of_pattern
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import given_spec
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex, given_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

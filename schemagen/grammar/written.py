@@ -16,10 +16,9 @@ from schemagen.arguments import kind_of
 from schemagen.engine.options import DEFAULT_STYLE, Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import JsonSchema, frozen_spec
 from schemagen.grammar.reading import styled, target_of
 from schemagen.grammar.refusals import refused_by_type
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, JsonSchema, Regex, frozen_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

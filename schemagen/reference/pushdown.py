@@ -16,8 +16,7 @@ Where the paper needs care:
 Characters are bytes. Stacks are tuples with the top last, as in the paper.
 
 Invariants: an edge pops and pushes at most one symbol, so this is the automaton of Willard & Louf's Definition 2, too;
-    from each
-configuration that is reached a text comes to its end.
+from each configuration that is reached a text comes to its end.
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.items import Items, Readable, items_of, nullable_rules
+from schemagen.context_free.items import Items, Readable, items_of
+from schemagen.context_free.simplify import nullable_rules
 from schemagen.context_free.syntax import ContextFreeGrammar, Rule
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.reference.frames import fsms_of, without_dead_rules
@@ -168,6 +168,7 @@ class _Construction:
         self._start = grammar.start
         self._alphabet = alphabet
         self._items = {name: items_of(body) for name, body in grammar.rules.items()}
+        self._nullable = nullable_rules(grammar.rules)
         self._fsms = fsms_of(grammar, self._items)
         self._edges: set[Edge] = set()
 
@@ -188,14 +189,10 @@ class _Construction:
                     raise UnsupportedGrammarError(
                         f"the rule {name!r} is left recursive",
                         why="its pushdown automaton would push return addresses without reading",
-                        fix="write it with a repetition, or use engine='reference'",
+                        fix="write it with a repetition, or use schemagen.reference.compile",
                     )
                 seen.add(callee)
                 todo.append(callee)
-
-    @cached_property
-    def _nullable(self) -> set[str]:
-        return nullable_rules(self._items)
 
     def _add_item(self, name: str, items: Items, item: int) -> None:
         for number, (symbol, to) in enumerate(items.edges[item]):

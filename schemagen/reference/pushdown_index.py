@@ -21,8 +21,7 @@ Where the print needs care:
   for a trie, because a token may pop more than one value.
 
 Limit: where a rule may end after a call of itself, a token can pop any number of values, and the trie has no end. That
-    is
-refused; the frames of `frames.py` have no such limit.
+is refused; the frames of `frames.py` have no such limit.
 """
 
 from __future__ import annotations

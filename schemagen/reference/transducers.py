@@ -13,9 +13,8 @@ drops such states; the paper's tokens cover all characters, and then there are n
 
 Symbols are what Python compares: characters of a str or bytes on the one side, tokens by id on the other.
 
-Invariants: no automaton has an edge twice; states are hashable and keep their names, so those of a composition are
-    pairs (of T_V,
-of A).
+Invariants: no automaton has an edge twice; states are hashable and keep their names, so those of a composition are pairs
+(of T_V, of A).
 """
 
 from __future__ import annotations

@@ -26,14 +26,14 @@ from schemagen.schema.document import escape
 from schemagen.schema.ir import ANY_STRINGS, ValueSet
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.strings import string_pattern
-from schemagen.structural_tags.excluded import without_texts
+from schemagen.structural_tags.schemas import without_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.context_free.syntax import Expression
-    from schemagen.grammar.assembly import Assembly
-    from schemagen.grammar.embedded import JsonSchema
+    from schemagen.grammar.languages import Assembly
+    from schemagen.grammar.specs import JsonSchema
 
 #: With the keys in any order there is a rule for each set of parameters that are still to come.
 MAX_ANY_ORDER = 8

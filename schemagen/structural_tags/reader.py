@@ -1,7 +1,7 @@
 """Structural tags, read to rules: one function for each type of format.
 
 Idea: a format is an expression of a grammar. Free text is a regular language: it holds no text that ends it, and it ends at
-the first trigger (`context_free/dispatch.py`). What ends it is what the format leaves out, and the end of the nearest tag
+the first trigger (`dispatched`). What ends it is what the format leaves out, and the end of the nearest tag
 around it; where it is left, the grammar decides, so free text with nothing to end it may go on for ever.
 
 Source: the format's documentation by the xgrammar project ("Structural Tag"); the code is our own.
@@ -15,8 +15,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemagen.context_free.dispatch import dispatched
-from schemagen.context_free.notation import text_of
+from schemagen.context_free.regular import dispatched, text_of
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -35,16 +34,15 @@ from schemagen.errors import (
     SchemagenError,
     UnsatisfiableSchemaError,
 )
-from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import EBNF
-from schemagen.grammar.embedded import JsonSchema
+from schemagen.grammar.languages import Assembly
+from schemagen.grammar.specs import JsonSchema
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
 from schemagen.regex.wildcards import text_without
-from schemagen.structural_tags.closed import closed
-from schemagen.structural_tags.excluded import check_excludes, without_texts
 from schemagen.structural_tags.fields import Fields, shown
 from schemagen.structural_tags.parameters import STYLES, Parameters
+from schemagen.structural_tags.schemas import check_excludes, closed, without_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,14 +22,13 @@ from schemagen.arguments import check_bounds, kind_of
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
-from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.compiler import compile as compile_spec
 from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.languages import Assembly
 from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
 from schemagen.templates.fields import Fields, fields_of, instance_of, instance_of_json
-from schemagen.templates.holes import Filled, Scalar, hole_of
-from schemagen.templates.parse import Piece, check_fixed, pieces_of, shown_text
+from schemagen.templates.holes import Filled, Piece, Scalar, check_fixed, hole_of, pieces_of, shown_text
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")

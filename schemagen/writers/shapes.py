@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.writers.classes import FORM
-from schemagen.writers.xml_contents import element_name
+from schemagen.writers.xml import element_name
 from schemagen.writers.yaml import scalar_text
 
 if TYPE_CHECKING:

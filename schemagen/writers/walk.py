@@ -22,6 +22,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from schemagen.context_free.regular import size_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -33,7 +34,6 @@ from schemagen.context_free.syntax import (
     separated,
     sequence,
 )
-from schemagen.context_free.texts import size_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
 from schemagen.regex import ast, is_empty
 from schemagen.regex.derivatives import matches

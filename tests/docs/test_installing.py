@@ -10,7 +10,7 @@ import pytest
 
 import schemagen
 from schemagen import installing
-from schemagen.context_free.lark_source import imported_lark
+from schemagen.context_free.lark.source import imported_lark
 from schemagen.errors import SchemagenError
 from schemagen.lm.gguf import check_reader
 from schemagen.rows import arrow

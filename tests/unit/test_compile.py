@@ -12,7 +12,7 @@ from pydantic import BaseModel
 import schemagen
 from schemagen.engine.native import builder
 from schemagen.engine.protocol import Constraint
-from schemagen.grammar.schema_size import _counter, _is_larger
+from schemagen.grammar.schema_values import _counter, _is_larger
 from schemagen.installing import install_command
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser

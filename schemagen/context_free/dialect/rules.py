@@ -1,6 +1,6 @@
 r"""Grammars in the Lark dialect of llguidance and xgrammar, read to rules.
 
-The notation is lark's with more in it (`dialect_parser`): JSON Schemas, grammars within the grammar, regular operators on
+The notation is lark's with more in it (`parser`): JSON Schemas, grammars within the grammar, regular operators on
 terminals, rules that are read as one terminal, rules with a parameter.
 
 Terminals that the parser expects at once are run side by side, and the longest match of any of them is taken; a rule with
@@ -19,28 +19,15 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from schemagen.context_free.competition import Kind, Places, resolved
-from schemagen.context_free.determinism import only_text
-from schemagen.context_free.dialect_guidance import without_guidance
-from schemagen.context_free.dialect_parameters import holds, needs_parameter, value_of
-from schemagen.context_free.dialect_parser import DialectParser, is_terminal_name
-from schemagen.context_free.dialect_syntax import (
-    Choice,
-    Conjunction,
-    Definition,
-    Embedded,
-    Grammar,
-    Json,
-    Literal as LiteralNode,
-    Name,
-    Negation,
-    Node,
-    Pattern,
-    Repetition,
-    Series,
-    Token as TokenNode,
-)
-from schemagen.context_free.dialect_terminals import Terminals, names
+from schemagen.context_free.dialect import nodes
+from schemagen.context_free.dialect.competition import Kind, Places, resolved
+from schemagen.context_free.dialect.guidance import without_guidance
+from schemagen.context_free.dialect.nodes import is_terminal_name
+from schemagen.context_free.dialect.parameters import holds, needs_parameter, value_of
+from schemagen.context_free.dialect.parser import DialectParser
+from schemagen.context_free.dialect.terminals import Terminals, names
+from schemagen.context_free.regular import is_nullable, nonempty, only_text
+from schemagen.context_free.scanner import token_of
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -53,8 +40,6 @@ from schemagen.context_free.syntax import (
     repeat,
     sequence,
 )
-from schemagen.context_free.texts import is_nullable, nonempty
-from schemagen.context_free.token_names import token_of
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex import ast
 
@@ -62,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from schemagen.arguments import PatternDialect
-    from schemagen.context_free.dialect_guidance import JsonLayout
+    from schemagen.context_free.dialect.guidance import JsonLayout
     from schemagen.context_free.scanner import Scanner
 
     JsonReader = Callable[[dict[str, object] | bool, JsonLayout | None], Expression]
@@ -88,7 +73,7 @@ class _Scope:
     """
 
     def __init__(
-        self, scanner: Scanner, grammar: Grammar, prefix: str, places: Places, patterns: PatternDialect
+        self, scanner: Scanner, grammar: nodes.Grammar, prefix: str, places: Places, patterns: PatternDialect
     ) -> None:
         self.grammar = grammar
         self.prefix = prefix
@@ -103,19 +88,19 @@ class _Scope:
         languages = (nonempty(self.terminals.language(node)) for node in grammar.ignored)
         self.ignored = [places.kind(each, "%ignore") for each in dict.fromkeys(languages) if each != ast.EMPTY]
 
-    def _check_names(self, definition: Definition) -> None:
+    def _check_names(self, definition: nodes.Definition) -> None:
         """Refuse names that are not defined."""
         self._check_all(definition.body)
         ending = definition.attributes.ending
         if ending is None:
             return
         self._check_all(ending)
-        if self._patterns == "ecma-262" and isinstance(ending, LiteralNode) and not ending.text:
+        if self._patterns == "ecma-262" and isinstance(ending, nodes.Literal) and not ending.text:
             raise self._scanner.error(
                 'stop=""', ending.at, why="the empty text ends nothing", fix="write the text that ends the rule"
             )
 
-    def _check_all(self, node: Node) -> None:
+    def _check_all(self, node: nodes.Node) -> None:
         for name in names(node):
             known = self.grammar.terminals if is_terminal_name(name.name) else self.grammar.rules
             if name.name not in known:
@@ -141,7 +126,7 @@ class _Rules:
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
 
-    def start_of(self, grammar: Grammar, start: str) -> Expression:
+    def start_of(self, grammar: nodes.Grammar, start: str) -> Expression:
         """Return the call of the start rule of a grammar.
 
         Raises:
@@ -160,7 +145,7 @@ class _Rules:
         scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
         if not prefix and self._lexer == "any":
             self.places.dispatched.update(_dispatched(scope, grammar.rules[start].body))
-        call = self._call(scope, Name(start, grammar.rules[start].at), None)
+        call = self._call(scope, nodes.Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
 
     def write_out(self) -> None:
@@ -185,7 +170,7 @@ class _Rules:
                 )
             self.rules[key] = self._definition(scope, definition, parameter)
 
-    def _definition(self, scope: _Scope, definition: Definition, parameter: int | None) -> Expression:
+    def _definition(self, scope: _Scope, definition: nodes.Definition, parameter: int | None) -> Expression:
         attributes = definition.attributes
         if attributes.max_tokens is not None:
             _max_tokens(self._scanner, attributes.max_tokens)
@@ -196,18 +181,18 @@ class _Rules:
             return self._terminal_rule(scope, definition)
         return self._expression(scope, definition.body, parameter)
 
-    def _up_to_token(self, scope: _Scope, definition: Definition) -> Expression:
+    def _up_to_token(self, scope: _Scope, definition: nodes.Definition) -> Expression:
         """Return a lazy rule of xgrammar that ends with a token: the first one ends it, since no text holds a token."""
-        assert isinstance(definition.body, Series)
+        assert isinstance(definition.body, nodes.Series)
         *before, token = definition.body.parts
-        regex = scope.terminals.language(Series(tuple(before)))
+        regex = scope.terminals.language(nodes.Series(tuple(before)))
         return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
 
-    def _terminal_rule(self, scope: _Scope, definition: Definition) -> Expression:
+    def _terminal_rule(self, scope: _Scope, definition: nodes.Definition) -> Expression:
         regex, lazy = _terminal_of(scope, definition)
         return self._place(scope, regex, definition.name, lazy=lazy)
 
-    def _call(self, scope: _Scope, name: Name, parameter: int | None) -> Expression:
+    def _call(self, scope: _Scope, name: nodes.Name, parameter: int | None) -> Expression:
         """Return the call of a rule, which may have a parameter."""
         definition = scope.grammar.rules[name.name]
         if definition.has_parameter != (name.argument is not None):
@@ -228,24 +213,24 @@ class _Rules:
                 "a function of a parameter in a rule without one", at, fix="write a number, or name::_ at the rule"
             )
 
-    def _expression(self, scope: _Scope, node: Node, parameter: int | None) -> Expression:
+    def _expression(self, scope: _Scope, node: nodes.Node, parameter: int | None) -> Expression:
         """Return the expression for a node of a body."""
-        if isinstance(node, Name) and not is_terminal_name(node.name):
+        if isinstance(node, nodes.Name) and not is_terminal_name(node.name):
             return self._call(scope, node, parameter)
-        if isinstance(node, Series):
+        if isinstance(node, nodes.Series):
             return self._series(scope, node, parameter)
-        if isinstance(node, Choice):
+        if isinstance(node, nodes.Choice):
             return self._choice(scope, node, parameter)
-        if isinstance(node, Repetition):
+        if isinstance(node, nodes.Repetition):
             return self._repeated(scope, node, parameter)
         return self._leaf(scope, node)
 
-    def _choice(self, scope: _Scope, node: Choice, parameter: int | None) -> Expression:
+    def _choice(self, scope: _Scope, node: nodes.Choice, parameter: int | None) -> Expression:
         """Return a choice; after terminals alone the ignored text is written once, which keeps long lists of keywords small."""
-        if not all(isinstance(part, Name | LiteralNode) and _is_regular(part) for part in node.parts):
+        if not all(isinstance(part, nodes.Name | nodes.Literal) and _is_regular(part) for part in node.parts):
             body = alternatives(*(self._expression(scope, part, parameter) for part in node.parts))
             return self._named(scope, body, len(body.parts) if isinstance(body, Alternatives) else 1)
-        words = [part for part in node.parts if not (isinstance(part, LiteralNode) and not part.text)]
+        words = [part for part in node.parts if not (isinstance(part, nodes.Literal) and not part.text)]
         empty = [EMPTY_TEXT] if len(words) < len(node.parts) else []
         languages = [(scope.terminals.language(part), self._label(part)) for part in words]
         read = self._named(scope, *self._words(languages))
@@ -267,19 +252,19 @@ class _Rules:
         self.rules[name] = body
         return Rule(name)
 
-    def _leaf(self, scope: _Scope, node: Node) -> Expression:
+    def _leaf(self, scope: _Scope, node: nodes.Node) -> Expression:
         """Return the expression for a node that calls no rules of its grammar."""
-        if isinstance(node, Json):
+        if isinstance(node, nodes.Json):
             return sequence(self._json(node), self._ignored(scope))
-        if isinstance(node, Embedded):
+        if isinstance(node, nodes.Embedded):
             return sequence(self.start_of(node.grammar, "start"), self._ignored(scope))
-        if isinstance(node, TokenNode):
+        if isinstance(node, nodes.Token):
             return sequence(token_of(self._scanner, node.text, node.at), self._ignored(scope))
-        if isinstance(node, LiteralNode) and not node.text:
+        if isinstance(node, nodes.Literal) and not node.text:
             return EMPTY_TEXT
         return self._place(scope, scope.terminals.language(node), self._label(node))
 
-    def _series(self, scope: _Scope, node: Series, parameter: int | None) -> Expression:
+    def _series(self, scope: _Scope, node: nodes.Series, parameter: int | None) -> Expression:
         if node.condition is not None:
             if needs_parameter(node.condition):
                 self._check_parameter(node.condition.name, node.condition.at, parameter)
@@ -287,7 +272,7 @@ class _Rules:
                 return NOTHING
         return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
 
-    def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
+    def _repeated(self, scope: _Scope, node: nodes.Repetition, parameter: int | None) -> Expression:
         """Return a repetition, the first round of a loop apart: other terminals are expected beside it."""
         low, high = node.low, node.high
         first = self._expression(scope, node.part, parameter)
@@ -296,7 +281,7 @@ class _Rules:
         again = sequence(first, repeat(self._expression(scope, node.part, parameter), max(low - 1, 0), None))
         return repeat(again, min(low, 1), 1)
 
-    def _json(self, node: Json) -> Expression:
+    def _json(self, node: nodes.Json) -> Expression:
         if not isinstance(node.schema, dict | bool):
             raise self._scanner.error(
                 "%json with something else than a JSON Schema", node.at, fix="write an object, true or false"
@@ -319,30 +304,30 @@ class _Rules:
     def _ignored(self, scope: _Scope) -> Expression:
         return repeat(self.places.add(*scope.ignored), 0, 1 if scope.grammar.skips_once else None)
 
-    def _label(self, node: Node) -> str:
-        if isinstance(node, Name):
+    def _label(self, node: nodes.Node) -> str:
+        if isinstance(node, nodes.Name):
             return node.name
-        if isinstance(node, LiteralNode):
+        if isinstance(node, nodes.Literal):
             return f"{node.text!r:.40}"
-        return f"/{node.regex:.40}/" if isinstance(node, Pattern) else "a terminal"
+        return f"/{node.regex:.40}/" if isinstance(node, nodes.Pattern) else "a terminal"
 
 
 def _key(scope: _Scope, name: str, parameter: int | None) -> str:
     return f"{scope.prefix}{name}" if parameter is None else f"{scope.prefix}{name}::{parameter:#x}"
 
 
-def _is_regular(node: Node) -> bool:
+def _is_regular(node: nodes.Node) -> bool:
     """Whether an expression has nothing that no terminal can have."""
-    if isinstance(node, Name):
+    if isinstance(node, nodes.Name):
         return is_terminal_name(node.name)
-    if isinstance(node, Series | Choice | Conjunction):
-        return (not isinstance(node, Series) or node.condition is None) and all(map(_is_regular, node.parts))
-    if isinstance(node, Negation | Repetition):
+    if isinstance(node, nodes.Series | nodes.Choice | nodes.Conjunction):
+        return (not isinstance(node, nodes.Series) or node.condition is None) and all(map(_is_regular, node.parts))
+    if isinstance(node, nodes.Negation | nodes.Repetition):
         return _is_regular(node.part)
-    return not isinstance(node, Json | Embedded | TokenNode)
+    return not isinstance(node, nodes.Json | nodes.Embedded | nodes.Token)
 
 
-def _terminal_of(scope: _Scope, definition: Definition) -> tuple[ast.Regex, bool]:
+def _terminal_of(scope: _Scope, definition: nodes.Definition) -> tuple[ast.Regex, bool]:
     """Return the language of a rule that is read as one terminal, and whether its first match ends it."""
     ending = definition.attributes.ending
     ends = ast.EPSILON if ending is None else scope.terminals.language(ending)
@@ -350,30 +335,30 @@ def _terminal_of(scope: _Scope, definition: Definition) -> tuple[ast.Regex, bool
     return regex, definition.attributes.lazy or ends != ast.EPSILON
 
 
-def _dispatched(scope: _Scope, body: Node) -> list[Kind]:
+def _dispatched(scope: _Scope, body: nodes.Node) -> list[Kind]:
     """Return the terminals of free text with tools in it: of ``start: (a | b)* rest``, as xgrammar dispatches them.
 
     ``rest`` is any text, and each of the others a rule that begins with a lazy one: any text up to a literal. So no ``rest``
     holds one of these literals, and of several the first that comes counts. None are returned of another grammar.
     """
-    if not isinstance(body, Series) or body.condition is not None or len(body.parts) != 2:
+    if not isinstance(body, nodes.Series) or body.condition is not None or len(body.parts) != 2:
         return []
     loop, rest = body.parts
-    if not isinstance(loop, Repetition) or (loop.low, loop.high) != (0, None):
+    if not isinstance(loop, nodes.Repetition) or (loop.low, loop.high) != (0, None):
         return []
-    tools = loop.part.parts if isinstance(loop.part, Choice) else (loop.part,)
+    tools = loop.part.parts if isinstance(loop.part, nodes.Choice) else (loop.part,)
     heads = [_head_of(scope, tool) for tool in tools]
     if not _is_any_text(scope, rest) or None in heads:
         return []
     return [Kind(nonempty(ast.ANY_STRING)), *(head for head in heads if head is not None)]
 
 
-def _head_of(scope: _Scope, tool: Node) -> Kind | None:
+def _head_of(scope: _Scope, tool: nodes.Node) -> Kind | None:
     """Return the lazy terminal that a tool begins with, if that is any text up to a literal."""
     rules = scope.grammar.rules
-    body = rules[tool.name].body if isinstance(tool, Name) and tool.name in rules else tool
-    first = body.parts[0] if isinstance(body, Series) and body.parts else body
-    definition = rules.get(first.name) if isinstance(first, Name) else None
+    body = rules[tool.name].body if isinstance(tool, nodes.Name) and tool.name in rules else tool
+    first = body.parts[0] if isinstance(body, nodes.Series) and body.parts else body
+    definition = rules.get(first.name) if isinstance(first, nodes.Name) else None
     if definition is None or not definition.attributes.is_shortest or not _is_regular(definition.body):
         return None
     regex, lazy = _terminal_of(scope, definition)
@@ -383,9 +368,9 @@ def _head_of(scope: _Scope, tool: Node) -> Kind | None:
     return Kind(nonempty(regex), lazy=True)
 
 
-def _is_any_text(scope: _Scope, node: Node) -> bool:
+def _is_any_text(scope: _Scope, node: nodes.Node) -> bool:
     """Whether an expression, or the rule that it calls, takes every text."""
-    if isinstance(node, Name) and not is_terminal_name(node.name):
+    if isinstance(node, nodes.Name) and not is_terminal_name(node.name):
         definition = scope.grammar.rules[node.name]
         node = definition.body
         if definition.attributes.is_shortest or definition.has_parameter:
@@ -393,21 +378,23 @@ def _is_any_text(scope: _Scope, node: Node) -> bool:
     return _is_regular(node) and scope.terminals.language(node) == ast.ANY_STRING
 
 
-def _ends_with_token(node: Node) -> bool:
+def _ends_with_token(node: nodes.Node) -> bool:
     """Whether an expression is a series whose last part is a token."""
     return (
-        isinstance(node, Series)
+        isinstance(node, nodes.Series)
         and node.condition is None
         and bool(node.parts)
-        and isinstance(node.parts[-1], TokenNode)
+        and isinstance(node.parts[-1], nodes.Token)
     )
 
 
-def _has_loop(node: Node) -> bool:
+def _has_loop(node: nodes.Node) -> bool:
     """Whether an expression has a repetition without an end; an embedded grammar may have one."""
-    if isinstance(node, Repetition):
+    if isinstance(node, nodes.Repetition):
         return node.high is None or _has_loop(node.part)
-    return isinstance(node, Embedded) or (isinstance(node, Series | Choice) and any(map(_has_loop, node.parts)))
+    return isinstance(node, nodes.Embedded) or (
+        isinstance(node, nodes.Series | nodes.Choice) and any(map(_has_loop, node.parts))
+    )
 
 
 def _max_tokens(scanner: Scanner, at: int) -> NoReturn:

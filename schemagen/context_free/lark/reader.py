@@ -18,10 +18,10 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.lark_lexers import Scanners, ignored_terminals, lexer_of, pattern_of
-from schemagen.context_free.lark_source import indents_of, place_of
-from schemagen.context_free.python_re import matched, matched_whole
-from schemagen.context_free.reserved_words import reserved
+from schemagen.context_free.lark.lexers import Scanners, ignored_terminals, lexer_of, pattern_of, reserved
+from schemagen.context_free.lark.python_re import matched, matched_whole
+from schemagen.context_free.lark.source import indents_of, place_of
+from schemagen.context_free.regular import is_nullable, nonempty
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -37,7 +37,6 @@ from schemagen.context_free.syntax import (
     alternatives,
     sequence,
 )
-from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
 from schemagen.regex.derivatives import is_empty
 
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
     from lark import Lark
 
-    from schemagen.context_free.lark_lexers import Ways
+    from schemagen.context_free.lark.lexers import Ways
     from schemagen.regex import ast
 
     Bound = Mapping[str, Callable[[], Expression]]

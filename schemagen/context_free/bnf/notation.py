@@ -13,39 +13,25 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from schemagen.context_free.recursion import reachable, recursion_of
 from schemagen.context_free.scanner import MAX_NESTING, Scanner
-from schemagen.context_free.simplify import productive
+from schemagen.context_free.simplify import productive, reachable, recursion_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
-    NOTHING,
     ContextFreeGrammar,
     Expression,
     Rule,
-    Text,
     alternatives,
     repeat,
     sequence,
 )
 from schemagen.errors import UnsatisfiableSchemaError
-from schemagen.regex.derivatives import is_empty
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Token
-    from schemagen.regex import ast
 
 _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*([0-9]*)\s*)?\}")
 _BLANKS = re.compile(r"[ \t]*")
 _OPERATORS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-
-
-def text_of(regex: ast.Regex) -> Expression:
-    """Return the texts of a language, which may have none.
-
-    Raises:
-        LimitError: To find out would take too long.
-    """
-    return NOTHING if is_empty(regex) else Text(regex)
 
 
 class Notation(ABC):

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.determinism import first_characters, only_text
-from schemagen.context_free.items import items_of, nullable_rules
-from schemagen.context_free.simplify import called
+from schemagen.context_free.items import items_of
+from schemagen.context_free.regular import first_characters, nonempty, only_text
+from schemagen.context_free.simplify import called, nullable_rules
 from schemagen.context_free.syntax import (
     NOTHING,
     Alternatives,
@@ -41,7 +41,6 @@ from schemagen.context_free.syntax import (
     repeat,
     sequence,
 )
-from schemagen.context_free.texts import nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import Alphabet, is_empty
@@ -218,7 +217,7 @@ class _Expected:
         self._accepting = {
             self._numbers[name, at]: name for name, items in self._items.items() for at in items.accepting
         }
-        self._nullable = nullable_rules(self._items)
+        self._nullable = nullable_rules(rules)
         self._rows = self._find_rows()
         self._follow = self._find_follow()
         for at, name in self._accepting.items():

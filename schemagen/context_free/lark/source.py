@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from schemagen.context_free.common_terminals import COMMON
-from schemagen.context_free.lark_work import check_text, check_work
+from schemagen.context_free.dialect.nodes import COMMON
+from schemagen.context_free.lark.work import check_text, check_work
 from schemagen.context_free.scanner import check_length
 from schemagen.errors import (
     GrammarError,

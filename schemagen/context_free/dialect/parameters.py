@@ -11,7 +11,7 @@ import operator
 import re
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.dialect_syntax import Function
+from schemagen.context_free.dialect import nodes
 from schemagen.context_free.scanner import MAX_NESTING
 
 if TYPE_CHECKING:
@@ -53,24 +53,24 @@ _CONDITIONS = {
 }
 
 
-def read_value(scanner: Scanner) -> Function:
+def read_value(scanner: Scanner) -> nodes.Function:
     """Read a number, ``_``, or a function that makes one parameter of another."""
     scanner.match(_BLANKS)
     at = scanner.at
     if scanner.match(_INTEGER):
         scanner.at = at
-        return Function("", (_integer(scanner),), at)
+        return nodes.Function("", (_integer(scanner),), at)
     if scanner.take("_"):
-        return Function("_", (), at)
+        return nodes.Function("_", (), at)
     return _function(scanner, _VALUES, "a number, '_' or a function of the parameter", 0)
 
 
-def read_condition(scanner: Scanner, depth: int = 0) -> Function:
+def read_condition(scanner: Scanner, depth: int = 0) -> nodes.Function:
     """Read a condition on the parameter."""
     return _function(scanner, _CONDITIONS, "a condition on the parameter", depth)
 
 
-def _function(scanner: Scanner, known: Mapping[str, tuple[str, ...]], wanted: str, depth: int) -> Function:
+def _function(scanner: Scanner, known: Mapping[str, tuple[str, ...]], wanted: str, depth: int) -> nodes.Function:
     scanner.match(_BLANKS)
     at = scanner.at
     name = scanner.match(_NAME)
@@ -81,7 +81,7 @@ def _function(scanner: Scanner, known: Mapping[str, tuple[str, ...]], wanted: st
     if depth == MAX_NESTING:
         raise scanner.limit(f"conditions are nested {depth + 1} deep, limit {MAX_NESTING}", at, fix="nest them less")
     kinds = known[name[0]]
-    arguments: list[int | tuple[int, int] | Function] = []
+    arguments: list[int | tuple[int, int] | nodes.Function] = []
     if kinds or scanner.sees("("):
         _take(scanner, "(")
         for number, kind in enumerate(kinds):
@@ -89,7 +89,7 @@ def _function(scanner: Scanner, known: Mapping[str, tuple[str, ...]], wanted: st
                 _take(scanner, ",")
             arguments.append(_argument(scanner, kind, depth))
         _take(scanner, ")")
-    return Function(name[0], tuple(arguments), at)
+    return nodes.Function(name[0], tuple(arguments), at)
 
 
 def _take(scanner: Scanner, sign: str) -> None:
@@ -98,7 +98,7 @@ def _take(scanner: Scanner, sign: str) -> None:
         raise scanner.unexpected(repr(sign))
 
 
-def _argument(scanner: Scanner, kind: str, depth: int) -> int | tuple[int, int] | Function:
+def _argument(scanner: Scanner, kind: str, depth: int) -> int | tuple[int, int] | nodes.Function:
     """Read one argument."""
     scanner.match(_BLANKS)
     at = scanner.at
@@ -131,7 +131,7 @@ def _integer(scanner: Scanner) -> int:
     return value
 
 
-def value_of(function: Function, parameter: int) -> int:
+def value_of(function: nodes.Function, parameter: int) -> int:
     """Return the parameter that a function makes of another."""
     argument = function.arguments[0] if function.arguments else 0
     if isinstance(argument, tuple):
@@ -153,20 +153,20 @@ def value_of(function: Function, parameter: int) -> int:
     return results[function.name]
 
 
-def needs_parameter(condition: Function) -> bool:
+def needs_parameter(condition: nodes.Function) -> bool:
     """Whether a condition is about the parameter, and not made of ``true`` alone."""
     if condition.name in ("true", "and", "or", "not"):
-        return any(needs_parameter(each) for each in condition.arguments if isinstance(each, Function))
+        return any(needs_parameter(each) for each in condition.arguments if isinstance(each, nodes.Function))
     return True
 
 
-def holds(condition: Function, parameter: int) -> bool:
+def holds(condition: nodes.Function, parameter: int) -> bool:
     """Whether a condition on the parameter holds."""
     first, *rest = (*condition.arguments, 0)
     if condition.name == "true":
         return True
-    if isinstance(first, Function):
-        others = [holds(each, parameter) for each in condition.arguments if isinstance(each, Function)]
+    if isinstance(first, nodes.Function):
+        others = [holds(each, parameter) for each in condition.arguments if isinstance(each, nodes.Function)]
         return not others[0] if condition.name == "not" else (all if condition.name == "and" else any)(others)
     if isinstance(first, int):
         return (parameter >> first & 1) == (condition.name == "bit_set")

@@ -6,26 +6,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
-from schemagen.context_free.dialect_parser import is_terminal_name
-from schemagen.context_free.dialect_syntax import (
-    Choice,
-    Conjunction,
-    Embedded,
-    Grammar,
-    Json,
-    Literal,
-    Name,
-    Negation,
-    Node,
-    Pattern,
-    Range,
-    Repetition,
-    Series,
-    Substring,
-    Token,
-)
+from schemagen.context_free.dialect import nodes
+from schemagen.context_free.dialect.nodes import is_terminal_name
+from schemagen.context_free.regular import MAX_HEIGHT, MAX_SIZE, size_of
 from schemagen.context_free.simplify import MAX_WRITTEN_OUT
-from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
 from schemagen.errors import InvalidPatternError, LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_rust
 from schemagen.regex.dialects import parse_pattern
@@ -54,7 +38,7 @@ class Terminals:
             lexer that takes any text of a pattern they are the same.
     """
 
-    def __init__(self, scanner: Scanner, grammar: Grammar, patterns: PatternDialect) -> None:
+    def __init__(self, scanner: Scanner, grammar: nodes.Grammar, patterns: PatternDialect) -> None:
         self._scanner = scanner
         self._grammar = grammar
         self._patterns: PatternDialect = patterns
@@ -93,10 +77,10 @@ class Terminals:
                         )
                 todo.append(missing[0].name)
 
-    def _is_missing(self, name: Name) -> bool:
+    def _is_missing(self, name: nodes.Name) -> bool:
         return name.name in self._grammar.terminals and name.name not in self._known
 
-    def _checked(self, name: str, body: Node, at: int) -> ast.Regex:
+    def _checked(self, name: str, body: nodes.Node, at: int) -> ast.Regex:
         regex = self.language(body)
         size, height = size_of(regex)
         self._written += size
@@ -110,45 +94,45 @@ class Terminals:
             )
         return regex
 
-    def language(self, node: Node) -> ast.Regex:
+    def language(self, node: nodes.Node) -> ast.Regex:
         """Return the language of an expression over terminals.
 
         Raises:
             GrammarError: It has something that no terminal can have.
         """
-        if isinstance(node, Name):
+        if isinstance(node, nodes.Name):
             return self._called(node)
-        if isinstance(node, Literal):
+        if isinstance(node, nodes.Literal):
             return self._literal(node)
-        if isinstance(node, Range):
+        if isinstance(node, nodes.Range):
             return ast.chars((ord(node.low), ord(node.high)))
-        if isinstance(node, Pattern):
+        if isinstance(node, nodes.Pattern):
             return self._pattern(node)
-        if isinstance(node, Substring):
+        if isinstance(node, nodes.Substring):
             if all(len(chunk) == 1 for chunk in node.chunks):
                 return ast.optional(ast.substring("".join(node.chunks)))
             return runs(node.chunks)
-        if isinstance(node, Negation):
+        if isinstance(node, nodes.Negation):
             return ast.complement(self.language(node.part))
-        if isinstance(node, Repetition):
+        if isinstance(node, nodes.Repetition):
             return ast.repeat(self.language(node.part), node.low, node.high)
-        if isinstance(node, Series | Choice | Conjunction):
+        if isinstance(node, nodes.Series | nodes.Choice | nodes.Conjunction):
             return self._joined(node)
         raise self._no_terminal(node)
 
-    def _joined(self, node: Series | Choice | Conjunction) -> ast.Regex:
-        if isinstance(node, Series) and node.condition is not None:
+    def _joined(self, node: nodes.Series | nodes.Choice | nodes.Conjunction) -> ast.Regex:
+        if isinstance(node, nodes.Series) and node.condition is not None:
             raise self._scanner.error(
                 "a condition in a terminal, or in a rule that is one",
                 node.condition.at,
                 why="a terminal is a regular expression, whatever the parameter",
                 fix="leave %if out, or make it a rule without attributes",
             )
-        join = {Series: ast.concat, Choice: ast.union, Conjunction: ast.conjunction}[type(node)]
+        join = {nodes.Series: ast.concat, nodes.Choice: ast.union, nodes.Conjunction: ast.conjunction}[type(node)]
         return join(*map(self.language, node.parts))
 
-    def _no_terminal(self, node: Json | Embedded | Token) -> Exception:
-        what = {Json: "%json", Embedded: "%lark", Token: "a token"}[type(node)]
+    def _no_terminal(self, node: nodes.Json | nodes.Embedded | nodes.Token) -> Exception:
+        what = {nodes.Json: "%json", nodes.Embedded: "%lark", nodes.Token: "a token"}[type(node)]
         return self._scanner.error(
             f"{what} in a terminal, or in a rule that is one",
             node.at,
@@ -156,7 +140,7 @@ class Terminals:
             fix="use it in a rule without attributes",
         )
 
-    def _called(self, node: Name) -> ast.Regex:
+    def _called(self, node: nodes.Name) -> ast.Regex:
         if is_terminal_name(node.name):
             return self._known[node.name]
         if node.name in self._grammar.imported:
@@ -168,14 +152,14 @@ class Terminals:
             fix="use terminals only, whose names are in capitals",
         )
 
-    def _literal(self, node: Literal) -> ast.Regex:
+    def _literal(self, node: nodes.Literal) -> ast.Regex:
         if not node.ignore_case:
             if node.text not in self._literals:
                 self._literals[node.text] = ast.literal(node.text)
             return self._literals[node.text]
         return parse_rust(f"(?i){_SPECIAL.sub(_escaped, node.text)}", search=False) if node.text else ast.EPSILON
 
-    def _pattern(self, node: Pattern) -> ast.Regex:
+    def _pattern(self, node: nodes.Pattern) -> ast.Regex:
         unknown = sorted(set(node.flags) - set(_FLAGS[self._patterns]))
         if unknown:
             known = ", ".join(_FLAGS[self._patterns])
@@ -193,7 +177,7 @@ class Terminals:
         except LimitError as error:
             raise self._scanner.limit(f"a pattern: {error.fact}", node.at, why=error.why, fix=error.fix) from error
 
-    def _check_pieces(self, node: Pattern) -> None:
+    def _check_pieces(self, node: nodes.Pattern) -> None:
         """Refuse assertions about the text around the terminal, and pieces that would be read against their meaning."""
         is_rust = self._patterns == "rust"
         for piece in (_PIECES if is_rust else _ECMA_PIECES).finditer(node.regex):
@@ -205,12 +189,12 @@ class Terminals:
                 why = "a terminal takes the longest match, whatever its repetitions say"
                 self._unsupported(node, piece, "a lazy repetition", why)
 
-    def _unsupported(self, node: Pattern, piece: re.Match[str], what: str, why: str) -> NoReturn:
+    def _unsupported(self, node: nodes.Pattern, piece: re.Match[str], what: str, why: str) -> NoReturn:
         fix = "write the terminal without it; a rule with [lazy] takes the shortest match"
         raise self._scanner.unsupported(f"{what} {piece[0]!r}", node.at + 1 + piece.start(), why=why, fix=fix)
 
 
-def _ecma(node: Pattern) -> ast.Regex:
+def _ecma(node: nodes.Pattern) -> ast.Regex:
     """Return the language of a pattern of xgrammar, where a dot is any character but a line feed."""
     whole = parse_pattern(node.regex, "ecma-262", search=False)  # by itself: a bracket too many must not close ours
     flags = "".join(sorted(set(node.flags) - {"u"}))
@@ -223,14 +207,14 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\x{{{ord(found[0]):x}}}"
 
 
-def names(node: Node) -> Iterator[Name]:
+def names(node: nodes.Node) -> Iterator[nodes.Name]:
     """Yield the names in an expression, but those of grammars within it."""
-    if isinstance(node, Name):
+    if isinstance(node, nodes.Name):
         yield node
-    elif isinstance(node, Series | Choice | Conjunction):
+    elif isinstance(node, nodes.Series | nodes.Choice | nodes.Conjunction):
         for part in node.parts:
             yield from names(part)
-    elif isinstance(node, Negation | Repetition):
+    elif isinstance(node, nodes.Negation | nodes.Repetition):
         yield from names(node.part)
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.literals import CharacterSet, Escapes, quoted
-from schemagen.context_free.notation import Notation
+from schemagen.context_free.bnf.notation import Notation
+from schemagen.context_free.scanner import CharacterSet, Escapes, quoted, token_of
 from schemagen.context_free.syntax import Text, TokenRun
-from schemagen.context_free.token_names import token_of
 from schemagen.regex import ast
 
 if TYPE_CHECKING:

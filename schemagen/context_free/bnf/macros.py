@@ -1,6 +1,6 @@
 """The macros of xgrammar's EBNF, written as rules.
 
-`TagDispatch`: free text in which the first tag hands over to its rule, again and again (`dispatch.py`).
+`TagDispatch`: free text in which the first tag hands over to its rule, again and again (`dispatched`).
 
 `Token`: one token of the vocabulary, of several names or ids. `ExcludeToken`: one token of text but these.
 `TokenTagDispatch`: free text in which tokens hand over to rules.
@@ -15,8 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemagen.context_free.dispatch import dispatched
-from schemagen.context_free.notation import text_of
+from schemagen.context_free.regular import dispatched, text_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     Expression,

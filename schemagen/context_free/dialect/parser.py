@@ -13,29 +13,10 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from schemagen.context_free.common_terminals import COMMON
-from schemagen.context_free.dialect_parameters import read_condition, read_value
-from schemagen.context_free.dialect_syntax import (
-    Attributes,
-    Choice,
-    Conjunction,
-    Definition,
-    Embedded,
-    Grammar,
-    Json,
-    Literal,
-    Name,
-    Negation,
-    Node,
-    Pattern,
-    Range,
-    Repetition,
-    Series,
-    Substring,
-    Token,
-)
-from schemagen.context_free.literals import Escapes, quoted
-from schemagen.context_free.scanner import MAX_NESTING, Scanner
+from schemagen.context_free.dialect import nodes
+from schemagen.context_free.dialect.nodes import COMMON, is_terminal_name
+from schemagen.context_free.dialect.parameters import read_condition, read_value
+from schemagen.context_free.scanner import MAX_NESTING, Escapes, Scanner, quoted
 from schemagen.errors import LimitError
 
 _BLANKS = re.compile(r"(?:[ \t\f]|(?:#|//)[^\r\n]*|\\\r?\n)+")
@@ -63,18 +44,13 @@ MAX_ALTERNATIVES = 50_000
 _OPTIONS = {"allow_initial_skip": False, "ignore_once": False, "no_forcing": False, "allow_invalid_utf8": True}
 
 
-def is_terminal_name(name: str) -> bool:
-    """Whether a name is that of a terminal: its first letter is a capital."""
-    return name.lstrip("_")[:1].isupper()
-
-
 class DialectParser:
     """A reader of one text."""
 
     def __init__(self, text: str) -> None:
         self.scanner = Scanner(text)
 
-    def read(self) -> Grammar:
+    def read(self) -> nodes.Grammar:
         """Return the grammar of the whole text.
 
         Raises:
@@ -86,9 +62,9 @@ class DialectParser:
             raise self.scanner.unexpected("a rule, a terminal or a directive")
         return grammar
 
-    def _grammar(self, depth: int) -> Grammar:
+    def _grammar(self, depth: int) -> nodes.Grammar:
         """Read definitions up to the end of the text, or a ``}``."""
-        grammar = Grammar(self.scanner.at)
+        grammar = nodes.Grammar(self.scanner.at)
         while True:
             self.scanner.match(_LINES)
             if self.scanner.at_end or (depth and self.scanner.sees("}")):
@@ -103,7 +79,7 @@ class DialectParser:
             if following not in ("", "\r", "\n") and not (depth and following == "}"):
                 raise self.scanner.unexpected("a symbol or the end of the line")
 
-    def _define(self, grammar: Grammar, definition: Definition) -> None:
+    def _define(self, grammar: nodes.Grammar, definition: nodes.Definition) -> None:
         name = definition.name
         known = grammar.terminals if is_terminal_name(name) else grammar.rules
         if name in known:
@@ -127,7 +103,7 @@ class DialectParser:
 
     # --- directives -------------------------------------------------------------------------------------------------
 
-    def _directive(self, grammar: Grammar, name: str, at: int, depth: int) -> None:
+    def _directive(self, grammar: nodes.Grammar, name: str, at: int, depth: int) -> None:
         if name == "%ignore":
             grammar.ignored.append(self._choice(depth))
         elif name == "%import":
@@ -145,7 +121,7 @@ class DialectParser:
             known = "%ignore, %import, %llguidance, %grammar_options"
             raise self.scanner.error(f"the directive {name} is not known", at, fix=f"use one of {known}")
 
-    def _import(self, grammar: Grammar) -> None:
+    def _import(self, grammar: nodes.Grammar) -> None:
         """Read ``common.NAME``, ``common.NAME -> OTHER`` or ``common (NAME, ...)``."""
         library = self._name("the name of a library")
         if library[0] != "common":
@@ -172,7 +148,7 @@ class DialectParser:
                 return
             self._expect(",")
 
-    def _imported(self, grammar: Grammar, imported: re.Match[str], alias: re.Match[str]) -> None:
+    def _imported(self, grammar: nodes.Grammar, imported: re.Match[str], alias: re.Match[str]) -> None:
         if imported[0] not in COMMON:
             known = ", ".join(COMMON)
             raise self.scanner.error(
@@ -180,10 +156,10 @@ class DialectParser:
             )
         if not is_terminal_name(alias[0]):
             grammar.imported.add(alias[0])
-        body = Pattern(COMMON[imported[0]], "", imported.start())
-        self._define(grammar, Definition(alias[0], body, alias.start()))
+        body = nodes.Pattern(COMMON[imported[0]], "", imported.start())
+        self._define(grammar, nodes.Definition(alias[0], body, alias.start()))
 
-    def _options(self, grammar: Grammar, name: str) -> None:
+    def _options(self, grammar: nodes.Grammar, name: str) -> None:
         at = self.scanner.at
         options = self._json()
         if not isinstance(options, dict):
@@ -219,7 +195,7 @@ class DialectParser:
 
     # --- definitions ------------------------------------------------------------------------------------------------
 
-    def _definition(self, depth: int) -> Definition:
+    def _definition(self, depth: int) -> nodes.Definition:
         """Read ``name: ...``."""
         self.scanner.match(_PREFIX)
         found = self._name("a rule, a terminal or a directive")
@@ -231,13 +207,13 @@ class DialectParser:
             self._expect("_", fix=f"write {name}::_ : ...")
         self._priority(name)
         self.scanner.match(_BLANKS)
-        attributes = self._attributes(name) if self.scanner.take("[") else Attributes()
-        if is_terminal_name(name) and (has_parameter or attributes != Attributes()):
+        attributes = self._attributes(name) if self.scanner.take("[") else nodes.Attributes()
+        if is_terminal_name(name) and (has_parameter or attributes != nodes.Attributes()):
             raise self.scanner.error(
                 f"the terminal {name!r} has a parameter or attributes", at, fix="write them at a rule"
             )
         self._expect(":", fix=f"write {name}: ...")
-        return Definition(name, self._choice(depth), at, attributes, has_parameter)
+        return nodes.Definition(name, self._choice(depth), at, attributes, has_parameter)
 
     def _priority(self, name: str) -> None:
         priority = self.scanner.match(_PRIORITY)
@@ -254,9 +230,9 @@ class DialectParser:
             "a template", at, why="neither llguidance nor xgrammar has them", fix="write out its expansion"
         )
 
-    def _attributes(self, name: str) -> Attributes:
+    def _attributes(self, name: str) -> nodes.Attributes:
         """Read the rest of ``[lazy, stop="...", ...]``."""
-        given = Attributes()
+        given = nodes.Attributes()
         seen: set[str] = set()
         self.scanner.match(_BLANKS)
         while not self.scanner.take("]"):
@@ -279,7 +255,7 @@ class DialectParser:
             )
         return given
 
-    def _attribute(self, given: Attributes, key: str, at: int, *, has_value: bool) -> Attributes:
+    def _attribute(self, given: nodes.Attributes, key: str, at: int, *, has_value: bool) -> nodes.Attributes:
         """Return the attributes with one more, whose value is next."""
         self.scanner.match(_BLANKS)
         if key == "lazy" and not has_value:
@@ -293,19 +269,19 @@ class DialectParser:
             return self._number(given, key, at)
         if key in ("capture", "stop_capture"):
             name = self._symbol(0)
-            if not isinstance(name, Literal) or not name.text:
-                fact = f"the value of {key!r} is {'empty' if isinstance(name, Literal) else 'not a string'}"
+            if not isinstance(name, nodes.Literal) or not name.text:
+                fact = f"the value of {key!r} is {'empty' if isinstance(name, nodes.Literal) else 'not a string'}"
                 raise self.scanner.error(fact, at, fix=f'write {key}="name"')
             return given if key == "capture" else replace(given, stop_capture=at)
         if given.ending is not None:
             raise self.scanner.error("two of stop= and suffix=", at, why="one of them ends it", fix="leave one out")
         begin = self.scanner.at
         ending = self._symbol(0)
-        if key == "suffix" and isinstance(ending, Literal) and not ending.text:
+        if key == "suffix" and isinstance(ending, nodes.Literal) and not ending.text:
             raise self.scanner.error('suffix=""', begin, why="the empty text ends nothing", fix="leave it out")
         return replace(given, ending=ending)
 
-    def _number(self, given: Attributes, key: str, at: int) -> Attributes:
+    def _number(self, given: nodes.Attributes, key: str, at: int) -> nodes.Attributes:
         """Return the attributes with ``max_tokens=`` or ``temperature=``, whose number is next."""
         number = self.scanner.match(_NUMBER)
         if number is None:
@@ -332,7 +308,7 @@ class DialectParser:
         if not self.scanner.sees("|"):
             self.scanner.at = before
 
-    def _choice(self, depth: int, *, in_group: bool = False) -> Node:
+    def _choice(self, depth: int, *, in_group: bool = False) -> nodes.Node:
         """Read series with ``|`` between them."""
         found = [self._both(depth, in_group=in_group)]
         while self.scanner.take("|"):
@@ -343,19 +319,19 @@ class DialectParser:
                     fix="use rules for parts of them",
                 )
             found.append(self._both(depth, in_group=in_group))
-        return found[0] if len(found) == 1 else Choice(tuple(found))
+        return found[0] if len(found) == 1 else nodes.Choice(tuple(found))
 
-    def _both(self, depth: int, *, in_group: bool) -> Node:
+    def _both(self, depth: int, *, in_group: bool) -> nodes.Node:
         """Read series with ``&`` between them."""
         at = self.scanner.at
         found = [self._series(depth, in_group=in_group)]
         while self.scanner.take("&"):
             found.append(self._series(depth, in_group=in_group))
-        return found[0] if len(found) == 1 else Conjunction(tuple(found), at)
+        return found[0] if len(found) == 1 else nodes.Conjunction(tuple(found), at)
 
-    def _series(self, depth: int, *, in_group: bool) -> Node:
+    def _series(self, depth: int, *, in_group: bool) -> nodes.Node:
         """Read symbols up to the next operator, the end of the group or that of the line."""
-        parts: list[Node] = []
+        parts: list[nodes.Node] = []
         while True:
             self._skip(in_group=in_group)
             if self.scanner.take("->"):
@@ -365,26 +341,26 @@ class DialectParser:
                 self.scanner.at += len("%if")
                 condition = read_condition(self.scanner)
                 self._skip(in_group=in_group)
-                return Series(tuple(parts), condition)
+                return nodes.Series(tuple(parts), condition)
             if self.scanner.at_end or self.scanner.text[self.scanner.at] in "|&)]}\r\n":
-                return parts[0] if len(parts) == 1 else Series(tuple(parts))
+                return parts[0] if len(parts) == 1 else nodes.Series(tuple(parts))
             parts.append(self._item(depth, in_group=in_group))
 
-    def _item(self, depth: int, *, in_group: bool) -> Node:
+    def _item(self, depth: int, *, in_group: bool) -> nodes.Node:
         at = self.scanner.at
         if self.scanner.take("~"):
             self._skip(in_group=in_group)
-            return self._repeated(Negation(self._symbol(depth), at))
+            return self._repeated(nodes.Negation(self._symbol(depth), at))
         return self._repeated(self._symbol(depth))
 
-    def _repeated(self, part: Node) -> Node:
+    def _repeated(self, part: nodes.Node) -> nodes.Node:
         """Read the operator of a repetition, if there is one."""
         self.scanner.match(_BLANKS)
         at = self.scanner.at
         sign = self.scanner.text[at : at + 1]
         if sign in _OPERATORS:
             self.scanner.at += 1
-            return Repetition(part, *_OPERATORS[sign])
+            return nodes.Repetition(part, *_OPERATORS[sign])
         if sign not in ("~", "{"):
             return part
         tilde = self.scanner.match(_TILDE)
@@ -392,39 +368,39 @@ class DialectParser:
             return self._bounded(part, tilde[1], tilde[2] or tilde[1], at)
         found = self.scanner.match(_COUNTS)
         if found is None or not (found[1] or found[3]):
-            if isinstance(part, Name):
+            if isinstance(part, nodes.Name):
                 raise self._template(at)
             raise self.scanner.error(
                 "a repetition that cannot be read", at, fix="write {m}, {m,}, {,n}, {m,n}, ~m or ~m..n"
             )
         return self._bounded(part, found[1] or "0", found[3] if found[2] else found[1], at)
 
-    def _bounded(self, part: Node, least: str, most: str, at: int) -> Node:
+    def _bounded(self, part: nodes.Node, least: str, most: str, at: int) -> nodes.Node:
         low = self.scanner.count(least, at)
         high = self.scanner.count(most, at) if most else None
         if high is not None and high < low:
             raise self.scanner.error(
                 f"a repetition of at least {low} and at most {high}", at, fix=f"write {{{high},{low}}}"
             )
-        return Repetition(part, low, high)
+        return nodes.Repetition(part, low, high)
 
-    def _symbol(self, depth: int) -> Node:
+    def _symbol(self, depth: int) -> nodes.Node:
         """Read a group, a name, a literal, a pattern, a token or a directive that is one of them."""
         at = self.scanner.at
         name = self.scanner.match(_NAME)
         if name:
-            return Name(name[0], at, read_value(self.scanner) if self.scanner.take("::") else None)
+            return nodes.Name(name[0], at, read_value(self.scanner) if self.scanner.take("::") else None)
         if self.scanner.take("("):
             return self._group(at, ")", depth)
         if self.scanner.take("["):
-            return Repetition(self._group(at, "]", depth), 0, 1)
+            return nodes.Repetition(self._group(at, "]", depth), 0, 1)
         if self.scanner.take('"'):
             return self._literal(at)
         if self.scanner.sees("/"):
             return self._pattern(at)
         token = self.scanner.match(_TOKEN)
         if token:
-            return Token(token[0], at)
+            return nodes.Token(token[0], at)
         reference = self.scanner.match(_REFERENCE)
         if reference:
             raise self.scanner.unsupported(
@@ -435,7 +411,7 @@ class DialectParser:
             return self._inline(directive[0], at, depth)
         raise self.scanner.unexpected("a symbol")
 
-    def _group(self, at: int, closing: str, depth: int) -> Node:
+    def _group(self, at: int, closing: str, depth: int) -> nodes.Node:
         """Read the rest of a group that began at ``at``."""
         self._check_depth(at, depth)
         part = self._choice(depth + 1, in_group=True)
@@ -449,38 +425,38 @@ class DialectParser:
                 f"groups are nested {depth + 1} deep, limit {MAX_NESTING}", at, fix="give the inner ones names"
             )
 
-    def _literal(self, at: int) -> Node:
+    def _literal(self, at: int) -> nodes.Node:
         """Read the rest of a literal or of a range of characters."""
         text = self._quoted(at)
         before = self.scanner.at
         if self.scanner.take("i") and not _NAME.match(self.scanner.text, self.scanner.at):
-            return Literal(text, ignore_case=True, at=at)
+            return nodes.Literal(text, ignore_case=True, at=at)
         self.scanner.at = before
         self.scanner.match(_BLANKS)
         if not self.scanner.take(".."):
             self.scanner.at = before
-            return Literal(text, ignore_case=False, at=at)
+            return nodes.Literal(text, ignore_case=False, at=at)
         self._expect('"', fix='write "a".."z"')
         high = self._quoted(self.scanner.at - 1)
         if len(text) != 1 or len(high) != 1 or high < text:
             raise self.scanner.error(
                 f"the range {text!r}..{high!r:.40}", at, why="its ends are one character each, the lower one first"
             )
-        return Range(text, high, at)
+        return nodes.Range(text, high, at)
 
     def _quoted(self, at: int) -> str:
         return quoted(self.scanner, '"', at, _StringEscapes())
 
-    def _pattern(self, at: int) -> Node:
+    def _pattern(self, at: int) -> nodes.Node:
         found = self.scanner.match(_PATTERN)
         if found is None:
             raise self.scanner.error("a pattern is never closed", at, fix="write '/' at its end; a slash in it is \\/")
-        return Pattern(found[1] or found[3], found[2] or found[4] or "", at)
+        return nodes.Pattern(found[1] or found[3], found[2] or found[4] or "", at)
 
-    def _inline(self, directive: str, at: int, depth: int) -> Node:
+    def _inline(self, directive: str, at: int, depth: int) -> nodes.Node:
         """Read the rest of ``%json {...}``, ``%regex {...}`` or ``%lark {...}``."""
         if directive == "%json":
-            return Json(self._json(), at)
+            return nodes.Json(self._json(), at)
         if directive == "%regex":
             return _substring(self.scanner, self._json(), at)
         if directive != "%lark":
@@ -492,7 +468,7 @@ class DialectParser:
         grammar = self._grammar(depth + 1)
         if not self.scanner.take("}"):
             raise self.scanner.error("a grammar within the grammar is never closed", at, fix="write '}' at its end")
-        return Embedded(grammar, at)
+        return nodes.Embedded(grammar, at)
 
 
 class _StringEscapes(Escapes):
@@ -513,16 +489,16 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-def _substring(scanner: Scanner, given: object, at: int) -> Substring:
+def _substring(scanner: Scanner, given: object, at: int) -> nodes.Substring:
     """Return what ``%regex {...}`` takes runs of."""
     if isinstance(given, dict) and len(given) == 1:
         (kind, value), *_ = given.items()
         if kind == "substring_chars" and isinstance(value, str):
-            return Substring(tuple(value), at)
+            return nodes.Substring(tuple(value), at)
         if kind == "substring_words" and isinstance(value, str):
-            return Substring(tuple(_WORDS.findall(value)), at)
+            return nodes.Substring(tuple(_WORDS.findall(value)), at)
         if kind == "substring_chunks" and isinstance(value, list) and all(isinstance(v, str) for v in value):
-            return Substring(tuple(value), at)
+            return nodes.Substring(tuple(value), at)
     raise scanner.error(
         "%regex with something else than one kind of substring",
         at,

@@ -8,6 +8,13 @@ lexer has one such lexer for each set of terminals that states of the parser exp
 So the effect of terminals on each other is found once for each pair, and kept as bit sets; a terminal depends only on those of
 its rivals that are there.
 
+Lark's dynamic lexer has no reserved words: where a name is allowed it reads ``if`` as one. `reserved` gives it some. A keyword
+is a literal of the grammar that a terminal given by a pattern matches as a whole, and could continue: ``if``, where there is
+``NAME: /[a-z]+/``; of ``"if"i`` one way to write it suffices. No text of such a terminal has blanks: one that takes any line
+makes no literal a keyword. Then the terminal never takes a keyword, neither as the longest match nor by stopping before it, and
+a keyword is not read where a longer text of the terminal begins: ``ifx`` is a name, not ``if`` and ``x``. A lexer with one set
+of terminals treats keywords and names in this way; nothing else of such a lexer is imitated.
+
 Invariants: a terminal that several lexers read in the same way is one object; terminals have the same order in all lexers of a
 parser.
 """
@@ -18,16 +25,19 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.python_re import alike, matched
+from schemagen.context_free.lark.python_re import alike, language_of, matched
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
-from schemagen.regex import ast
+from schemagen.regex import ast, parse_python
+from schemagen.regex.derivatives import is_empty, is_subset
+from schemagen.regex.prefixes import Prefixes, places_of
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Ways = tuple[tuple[Terminal, Lexeme], ...]
+    from collections.abc import Mapping
 
 #: Flags of `re` that can be written into a pattern.
 _LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.ASCII: "a"}
@@ -184,3 +194,49 @@ def _blanks(width: int, tab: int) -> ast.Regex:
     if width >= tab:
         ways.append(ast.concat(ast.literal("\t"), _blanks(width - tab, tab)))
     return ast.union(*ways)
+
+
+#: Texts without blanks.
+_WORD = ast.star(parse_python(r"\S"))
+
+
+def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme, ...]]:
+    """Return how keywords, and the terminals that match them, are read; all others are read as before.
+
+    Args:
+        patterns: The pattern of each terminal, as for `re`, and whether it is a literal.
+
+    Raises:
+        PatternError: A pattern is invalid, or has no regular language.
+        LimitError: It is too large to be compared with a keyword.
+    """
+    literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
+    words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
+    words = {name: regex for name, regex in words.items() if is_subset(regex, _WORD)}
+    prefixes = Prefixes()
+    matching = {
+        keyword: [name for name, word in words.items() if _is_keyword(literal, word, prefixes)]
+        for keyword, literal in literals.items()
+    }
+    out: dict[str, tuple[Lexeme, ...]] = {}
+    for keyword, names in matching.items():
+        if names:
+            longer = ast.union(literals[keyword], *(words[name] for name in names))
+            out[keyword] = (Lexeme(literals[keyword], longer),)
+    for name in words:
+        keywords = [patterns[keyword][0] for keyword, names in matching.items() if name in names]
+        if keywords:
+            out[name] = (matched(patterns[name][0], but_not=keywords),)
+    return out
+
+
+def _is_keyword(literal: ast.Regex, word: ast.Regex, prefixes: Prefixes) -> bool:
+    """Whether a pattern matches a literal in one of its cases, and longer texts that begin with it."""
+    places = places_of(literal)
+    matches = None if places is None else prefixes.share(places, word)
+    goes_on = prefixes.go_on(literal, word) if matches is not False else False
+    if matches is None:
+        matches = not is_empty(ast.conjunction(word, literal))
+    if matches and goes_on is None:
+        goes_on = not is_empty(ast.conjunction(word, ast.concat(literal, ast.ANY_CHAR, ast.ANY_STRING)))
+    return matches and bool(goes_on)
