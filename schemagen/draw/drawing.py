@@ -125,10 +125,7 @@ _MERMAID_NODES: dict[NodeKind, str] = {
     "more": "[{}]",
 }
 _MERMAID_EDGES: dict[EdgeKind, str] = {"reads": "-->", "push": "-->", "pop": "-.->", "more": "-.->", "beside": "~~~"}
-_MERMAID_CLASSES: dict[NodeKind, str] = {
-    "masked": "fill:#8883,stroke-dasharray:4",
-    "more": "fill:none,stroke:none",
-}
+_MERMAID_CLASSES: dict[NodeKind, str] = {"masked": "fill:#8883,stroke-dasharray:4", "more": "fill:none,stroke:none"}
 #: Characters that Mermaid may interpret even inside of quotes.
 _MERMAID_SPECIAL = re.compile(r"[^\w =,…␣-]")
 _FONT = 'fontname="monospace" fontsize=12'
@@ -305,11 +302,7 @@ def svg_of(dot: str) -> str:
         )
     try:
         run = subprocess.run(  # noqa: S603 - a fixed command
-            [program, "-Tsvg"],
-            input=dot.encode(),
-            capture_output=True,
-            timeout=MAX_SECONDS,
-            check=True,
+            [program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=MAX_SECONDS, check=True
         )
     except subprocess.TimeoutExpired as error:
         raise _failed(f"it took longer than {MAX_SECONDS} s") from error

@@ -295,9 +295,7 @@ def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, 
         raise OptionError(f"limits={limits!r:.80}", why=f"it is {kind_of(limits)}", fix=fix)
     if resources is not None and not isinstance(resources, Mapping):
         raise OptionError(
-            f"resources={resources!r:.80}",
-            why=f"it is {kind_of(resources)}",
-            fix="give a dict from URIs to documents",
+            f"resources={resources!r:.80}", why=f"it is {kind_of(resources)}", fix="give a dict from URIs to documents"
         )
     if not hasattr(type(vocabulary), "fingerprint"):
         raise _no_vocabulary(vocabulary)

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 #: Names that are listed in one note.
 _SHOWN = 12
-_DIALECTS = {
-    "llguidance": "a terminal takes its longest match",
-    "xgrammar": "character by character, without a lexer",
-}
+_DIALECTS = {"llguidance": "a terminal takes its longest match", "xgrammar": "character by character, without a lexer"}
 _LEXERS = {
     "dynamic": "what `re` matches of a terminal, wherever the parser expects it",
     "dynamic_complete": "any text of a terminal, wherever the parser expects it",
@@ -158,11 +155,7 @@ class _RulesReport:
     def _recursion(self) -> Iterator[Entry]:
         recursion = recursion_of(self._read.rules)
         direct = [name for name in recursion.left if name not in recursion.hidden]
-        lists = {
-            "left recursion": direct,
-            "hidden left recursion": recursion.hidden,
-            "recursion": recursion.other,
-        }
+        lists = {"left recursion": direct, "hidden left recursion": recursion.hidden, "recursion": recursion.other}
         for about, names in lists.items():
             own = [name for name in names if not is_made(name)]
             if own:

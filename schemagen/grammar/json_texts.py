@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemagen.arguments import check_count, check_flag
-from schemagen.context_free.syntax import (
-    ContextFreeGrammar,
-    Expression,
-    Rule,
-    Text,
-    alternatives,
-    separated,
-    sequence,
-)
+from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Rule, Text, alternatives, separated, sequence
 from schemagen.engine.options import Options
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.refusals import parsed

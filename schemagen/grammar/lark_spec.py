@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from schemagen.arguments import kind_of
 from schemagen.context_free.lark.source import LarkSource, imported_lark, is_lark, source_of
 from schemagen.context_free.syntax import Guest
-from schemagen.errors import (
-    LimitError,
-    OptionError,
-    OptionTypeError,
-    UnsupportedGrammarError,
-    ValidationFailed,
-)
+from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.context_free_specs import GrammarText
 from schemagen.grammar.languages import expression_of, regex_of
 from schemagen.grammar.specs import Choice, frozen_spec

@@ -113,12 +113,7 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
             *normaliser.report().entries,
             *(Entry(at, what, "checked_after", "by pydantic, on the finished value") for at, what in checked),
             *(Entry(at, "depth", "enforced", f"soft cap: {what}") for at, what in capped),
-            Entry(
-                "",
-                "whitespace",
-                "enforced",
-                options.layout_note,
-            ),
+            Entry("", "whitespace", "enforced", options.layout_note),
             Entry(
                 "",
                 "digits",
@@ -167,11 +162,7 @@ def context_free_engine(spec: ContextFree[Any], vocabulary: Vocabulary, options:
 
 
 def engine_of_rules(
-    rules: ContextFreeGrammar,
-    vocabulary: Vocabulary,
-    options: Options,
-    *,
-    embed: Callable[[Any], Any] | None = None,
+    rules: ContextFreeGrammar, vocabulary: Vocabulary, options: Options, *, embed: Callable[[Any], Any] | None = None
 ) -> Engine:
     """Return the engine of rules: one automaton, or if they count tokens, one for the text between two runs each.
 

@@ -25,15 +25,7 @@ from weakref import WeakValueDictionary
 from schemagen.context_free.items import Items, Readable, Symbol, items_of
 from schemagen.context_free.regular import nonempty
 from schemagen.context_free.simplify import live_rules, nullable_rules, reachable
-from schemagen.context_free.syntax import (
-    ContextFreeGrammar,
-    Guest,
-    Rule,
-    Terminal,
-    Text,
-    Token,
-    TokenRun,
-)
+from schemagen.context_free.syntax import ContextFreeGrammar, Guest, Rule, Terminal, Text, Token, TokenRun
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.reference.fsm import byte_fsm
 from schemagen.regex import ast

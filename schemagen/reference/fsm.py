@@ -416,11 +416,7 @@ def byte_fsm(regex: ast.Regex, *, max_states: int = 20_000, max_seconds: float =
         ) from error
     alphabet = Alphabet.from_groups(*construction.alphabet.groups())
     return FSM(
-        alphabet=alphabet,
-        states=set(range(len(dfa.rows))),
-        initial=0,
-        finals=dfa.finals,
-        map=dict(enumerate(dfa.rows)),
+        alphabet=alphabet, states=set(range(len(dfa.rows))), initial=0, finals=dfa.finals, map=dict(enumerate(dfa.rows))
     )
 
 

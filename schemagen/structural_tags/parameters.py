@@ -47,8 +47,7 @@ _SPACE = ast.char_set(" \n\r\t")
 _KINDS = ("null", "boolean", "number", "string", "array", "object")
 _FIRST = [(ord("A"), ord("Z")), (ord("a"), ord("z")), (ord("_"), ord("_"))]
 _NAME = ast.concat(
-    ast.Chars(ast.normalise_ranges(_FIRST)),
-    ast.star(ast.Chars(ast.normalise_ranges([*_FIRST, (ord("0"), ord("9"))]))),
+    ast.Chars(ast.normalise_ranges(_FIRST)), ast.star(ast.Chars(ast.normalise_ranges([*_FIRST, (ord("0"), ord("9"))])))
 )
 
 _QUOTE = {'"': "&quot;"}

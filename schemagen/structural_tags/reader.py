@@ -28,12 +28,7 @@ from schemagen.context_free.syntax import (
     separated,
     sequence,
 )
-from schemagen.errors import (
-    GrammarSyntaxError,
-    LimitError,
-    SchemagenError,
-    UnsatisfiableSchemaError,
-)
+from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError, UnsatisfiableSchemaError
 from schemagen.grammar.context_free_specs import EBNF
 from schemagen.grammar.languages import Assembly
 from schemagen.grammar.specs import JsonSchema

@@ -268,10 +268,7 @@ class Item(NamedTuple):
 
 
 def items_of(
-    text: str,
-    delimiter: str,
-    following: Callable[[int], list[tuple[Any, int]]],
-    is_end: Callable[[int], bool],
+    text: str, delimiter: str, following: Callable[[int], list[tuple[Any, int]]], is_end: Callable[[int], bool]
 ) -> list[Item] | None:
     """Return the items of a text, beginning in state 0; None if it cannot be cut.
 

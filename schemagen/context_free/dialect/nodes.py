@@ -133,19 +133,7 @@ class Repetition:
 
 
 Node = _Union[  # noqa: UP007 - a runtime alias of forward names
-    Literal,
-    Range,
-    Pattern,
-    Name,
-    Json,
-    Substring,
-    Embedded,
-    Token,
-    Series,
-    Choice,
-    Conjunction,
-    Negation,
-    Repetition,
+    Literal, Range, Pattern, Name, Json, Substring, Embedded, Token, Series, Choice, Conjunction, Negation, Repetition
 ]
 
 

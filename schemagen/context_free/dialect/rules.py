@@ -407,13 +407,7 @@ def _max_tokens(scanner: Scanner, at: int) -> NoReturn:
     )
 
 
-def read_dialect(
-    text: str,
-    *,
-    start: str = "start",
-    value: JsonReader,
-    lexer: Lexer = "longest",
-) -> ContextFreeGrammar:
+def read_dialect(text: str, *, start: str = "start", value: JsonReader, lexer: Lexer = "longest") -> ContextFreeGrammar:
     """Return the rules of a grammar in the Lark dialect of llguidance and xgrammar.
 
     Args:
