@@ -95,7 +95,6 @@ class _Positions:
         self._neighbours = 0
 
     def automaton(self, whole: _Part) -> _Automaton:
-        """Return the automaton of the body whose part that is."""
         self.firsts.append(whole.first)
         ends = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
         known: dict[tuple[bool, tuple[int, ...]], int] = {}
@@ -149,7 +148,6 @@ class _Positions:
         self.firsts.append(first)
 
     def join(self, parts: list[_Part]) -> _Part:
-        """The parts one after the other."""
         first: tuple[int, ...] = ()
         last: tuple[int, ...] = ()
         nullable = True

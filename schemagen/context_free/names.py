@@ -81,7 +81,6 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
 
 
 def _guest_name(guest: Guest) -> str:
-    """Return a short name of an embedded grammar, type or schema."""
     spec = getattr(guest.spec, "spec", guest.spec)  # that of a compiled spec
     words = spec.__name__ if isinstance(spec, type) else repr(spec)
     is_json = not (hasattr(spec, "rules") or hasattr(spec, "options"))
@@ -90,5 +89,4 @@ def _guest_name(guest: Guest) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return a text, or its beginning."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

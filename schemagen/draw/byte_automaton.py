@@ -97,7 +97,6 @@ def _bytes() -> Vocabulary:
 
 
 def _rows_of(table: _core.TokenTable) -> tuple[list[dict[int, int]], set[int], int]:
-    """Return the rows of a closed table, the final states, and the start."""
     classes = table.classes()
     targets = table.transitions(range(_FIRST, len(table)))
     steps = targets[:, classes[:256]]

@@ -57,7 +57,6 @@ class _Combination(ContextFree[str]):
         object.__setattr__(self, "height", height)
 
     def value_of(self, text: str) -> str:
-        """Return the text."""
         return text
 
 
@@ -162,7 +161,6 @@ def repeat(part: Any, low: int = 0, high: int | None = None) -> Repetition:
 
 
 def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return immutable parts."""
     for part in parts:
         if hasattr(part, "matcher") and hasattr(part, "min_new_tokens"):
             raise OptionTypeError(
@@ -174,12 +172,10 @@ def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _listed(what: str, parts: tuple[Any, ...]) -> str:
-    """Return what some parts are, each in a line of its own or more."""
     return "\n".join([f"{what}:", *(f"- {_described(part)}" for part in parts)])
 
 
 def _described(part: Any) -> str:
-    """Return what a part is, as a prompt says it."""
     spec = understood(given_spec(part))
     if isinstance(spec, ContextFree):
         what = "a text of this form" if isinstance(spec, _Combination) else "a text that this grammar derives"

@@ -284,7 +284,6 @@ def _warn_of_engine(engine: Any) -> None:
 
 
 def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
-    """Refuse values that `compile` does not take."""
     check_flag("strict", strict)
     if cache is not None and cache != "memory":
         raise _no_cache(cache)

@@ -111,7 +111,6 @@ class _RulesReport:
             yield _fact("ignored", _names(names))
 
     def _way(self) -> Iterator[Entry]:
-        """Yield how a text is read."""
         if self._is_regular:
             yield _fact("parser", "none: a finite automaton")
             return
@@ -188,7 +187,6 @@ class _RulesReport:
 
 
 def _ways(grammar: ContextFreeGrammar) -> int:
-    """Return how many ways there are to read terminals."""
     if grammar.tables is None:
         return sum(map(len, grammar.terminals.values()))
     rows = {id(row): row for row in grammar.tables.expected}

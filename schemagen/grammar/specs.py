@@ -142,7 +142,6 @@ def list_of_others(spec: list[Any] | tuple[Any, ...]) -> InvalidSchemaError:
 
 
 def _fix(spec: Any) -> str:
-    """Say what to give instead."""
     if isinstance(spec, str):
         return _fix_for_text(spec)
     if hasattr(spec, "matcher") and hasattr(spec, "min_new_tokens"):
@@ -180,7 +179,6 @@ def _fix_for_text(text: str) -> str:
 
 
 def _literal(values: Iterable[Any]) -> str:
-    """Write some values as a `Literal`."""
     text = ", ".join(repr(value) for value in values)
     return f"Literal[{text}]" if len(text) <= _SHOWN else "Literal[...]"
 

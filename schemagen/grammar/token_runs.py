@@ -147,7 +147,6 @@ class _Stretches:
         return at in items.accepting if leaving is None else leaving in _targets(items.edges[at])
 
     def _texts_behind(self, at: int) -> set[int]:
-        """Return the positions of the texts directly after one."""
         return {to for to in _targets(self._items.edges[at]) if to not in self.runs}
 
     def _rules(self, entry: int, between: set[int], last: set[int]) -> ContextFreeGrammar:
@@ -164,7 +163,6 @@ class _Stretches:
 
 
 def _closure(starts: Iterable[int], after: Callable[[int], set[int]]) -> set[int]:
-    """Return every position that can be reached from some positions."""
     found: set[int] = set()
     waiting = [*starts]
     while waiting:

@@ -278,11 +278,9 @@ class _Table(Written[T_co]):
         """Return what writes the values as rules."""
 
     def json_of(self, text: str) -> str:
-        """Return a table as JSON."""
         return self.writer().read(text)  # a new one: writers are for one thread
 
     def shown(self, *, is_example: bool = False) -> str:
-        """Return the names of the columns, and a row of types or of examples."""
         from schemagen.writers.shapes import table_shape
 
         return table_shape(self.schema, "|" if self.format == "markdown" else ",", is_example=is_example)

@@ -70,7 +70,6 @@ class _Machine:
 
     @classmethod
     def of(cls, fsm: FSM, tokens: frozenset[int]) -> _Machine:
-        """Return that of an automaton over bytes."""
         symbols = symbols_of(fsm, range(256))
         rows = {
             state: {byte: row[symbol] for byte, symbol in enumerate(symbols) if symbol in row}

@@ -383,7 +383,6 @@ def _split_blocks(states: set[int], blocks: list[set[int]], block_of: dict[int, 
 
 
 def _closure_of(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
-    """Return everything reachable from the seeds, they included."""
     seen = set(seeds)
     stack = list(seen)
     while stack:

@@ -190,7 +190,6 @@ class Parameters:
     # --- objects -----------------------------------------------------------------------------------------------------
 
     def _object(self, schema: dict[str, Any], at: str) -> Expression:
-        """Return the parameters of an object."""
         properties, required = schema.get("properties", {}), schema.get("required", [])
         members = {
             key: self._parameter(ast.literal(self.style.written_name(key)), each, f"{at}/properties/{escape(key)}", key)
@@ -266,7 +265,6 @@ class Parameters:
         return sequence(head, alternatives(*ways))
 
     def _texts(self, schema: Any, value: ValueSet, kinds: list[str], at: str) -> Iterator[Expression]:
-        """Yield the texts of the values of some JSON types: strings as they are, the others as JSON or as tags."""
         gap = self.gap if self.style.is_spaced else ast.EPSILON
         is_free = "string" in kinds and ANY_STRINGS in value.strings
         if "string" in kinds:
@@ -319,19 +317,16 @@ class Parameters:
         return self._inner[key]
 
     def _list(self, schema: dict[str, Any], at: str) -> Expression:
-        """Return the items of a list."""
         head = Text(ast.concat(self.gap, ast.literal(self.style.item)))
         item = self._with_value(head, schema.get("items", True), f"{at}/items", "item")
         return sequence(repeat(item, schema.get("minItems", 0), schema.get("maxItems")), Text(self.gap))
 
     def _only(self, schema: Any, kinds: list[str], value: ValueSet) -> dict[str, Any]:
-        """Return the schema of those values of a subschema that have some JSON types, with what it refers to."""
         if any(_has(value, kind) for kind in _KINDS if kind not in kinds):
             return {**self.definitions, "allOf": [schema], "type": kinds}
         return {**schema, **self.definitions} if isinstance(schema, dict) else {**self.definitions, "allOf": [schema]}
 
     def _value_set(self, schema: Any) -> ValueSet:
-        """Return what a subschema allows."""
         normaliser = Normaliser({**self.definitions, "allOf": [schema]})
         try:
             return normaliser.value(normaliser.root)
@@ -371,7 +366,6 @@ def _unsupported(at: str, keyword: str, fact: str, fix: str) -> UnsupportedSchem
 
 
 def _has(value: ValueSet, kind: str) -> bool:
-    """Whether a set has values of a JSON type."""
     if kind == "boolean":
         return value.true or value.false
     return bool(value.null if kind == "null" else getattr(value, f"{kind}s"))

@@ -145,7 +145,6 @@ class Reader:
 
 
 def _end_of(fields: Fields) -> tuple[list[str], Expression]:
-    """Return the texts that end a tag, and the expression of its end."""
     end = fields.value("end")
     if isinstance(end, dict):
         return [], fields.token_format("end")
@@ -163,13 +162,11 @@ def _end_of(fields: Fields) -> tuple[list[str], Expression]:
 
 
 def _const_string(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Return one text, as it is."""
     text = fields.text("value")
     return Text(ast.literal(text)) if text else EMPTY_TEXT
 
 
 def _any_text(_reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return free text."""
     excludes = fields.texts("excludes", ())
     most, tokens = fields.count("max_chars", None), fields.count("max_tokens", None)
     _check_end(fields, around, excludes, most if tokens is None else tokens)
@@ -254,7 +251,6 @@ def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expre
 
 
 def _grammar(reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Return the texts of a grammar in EBNF."""
     text = fields.text("grammar", nonempty=True)
     try:
         return reader.assembly.expression(EBNF(text))
@@ -286,12 +282,10 @@ def _placed(error: SchemagenError, at: str) -> SchemagenError:
 
 
 def _sequence(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return the elements one after the other."""
     return sequence(*fields.some("elements", lambda value, at: reader.format(value, at, around)))
 
 
 def _or(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return any of the elements."""
     return alternatives(*fields.some("elements", lambda value, at: reader.format(value, at, around)))
 
 
@@ -323,13 +317,11 @@ def _repeat(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 
 def _tag(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return begin, content and end."""
     found = reader.tag(fields.whole, fields.at, around)
     return sequence(found.begin, found.rest)
 
 
 def _tags_with_separator(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return tags with a separator between each two of them."""
     tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
     separator = Text(ast.literal(fields.text("separator")))
     one = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
@@ -386,7 +378,6 @@ def _dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 
 def _pair(reader: Reader, value: Any, at: str, around: Around, read: Callable[[Any, str], T]) -> tuple[T, Expression]:
-    """Return the free text, and the format after it."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise GrammarSyntaxError(
             f"{shown(value)} is no pair of a pattern and a format", at=at, fix='write ["<tag>", {"type": ...}]'
@@ -414,7 +405,6 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
 
 
 def _token(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Return one token of the vocabulary."""
     return fields.token(fields.value("token"), fields.place("token"))
 
 
@@ -471,7 +461,6 @@ def _between_tokens(taken: Expression, *, loop: bool) -> Expression:
 
 
 def _token_dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return text in which a token is followed by its format."""
     pairs = fields.some("rules", lambda value, at: _pair(reader, value, at, around, fields.token))
     _leave_out(reader, fields, [token for token, _ in pairs])
     taken = alternatives(*(sequence(token, rest) for token, rest in pairs))

@@ -82,7 +82,6 @@ def _declares(schema: dict[str, Any]) -> bool:
 
 
 def _infer_type(schema: dict[str, Any]) -> None:
-    """Say of what a schema speaks, if it does not."""
     if any(name in schema for name in ("type", "enum", "const", "$ref", "allOf", *_EITHER)):
         return
     if not _OF_OBJECTS.isdisjoint(schema):
@@ -92,7 +91,6 @@ def _infer_type(schema: dict[str, Any]) -> None:
 
 
 def _close(schema: dict[str, Any], *, together: bool) -> None:
-    """Close the objects and tuples of a schema."""
     if "additionalProperties" not in schema and "unevaluatedProperties" not in schema:
         if together:
             schema["unevaluatedProperties"] = False

@@ -179,7 +179,6 @@ def converted(tag: Any, triggers: Any) -> dict[str, Any]:
 
 
 def _tag(value: Any, at: str) -> dict[str, Any]:
-    """Return a structure as a tag."""
     if callable(getattr(value, "model_dump", None)):
         value = {"begin": value.begin, "schema": getattr(value, "schema_", None), "end": value.end}
     fields = Fields(value, at)

@@ -321,7 +321,6 @@ class _Ends:
         self._known: dict[tuple[Any, int], list[int]] = {}
 
     def of(self, spec: Any, begin: int) -> list[int]:
-        """Return the ends, the nearest first."""
         key = (spec, begin)
         if key not in self._known:
             self._known[key] = list(self._search(spec, begin))

@@ -293,7 +293,6 @@ class _Source(NamedTuple):
         return name, arguments
 
     def calls(self) -> Counter[str]:
-        """Return how often each class is called."""
         found = (node for node in python_ast.walk(self.tree) if isinstance(node, python_ast.Call))
         return Counter(
             node.func.id for node in found if isinstance(node.func, python_ast.Name) and node.func.id != "set"
@@ -385,12 +384,10 @@ def read_python(text: str, named: Mapping[str, Any]) -> ReadPython:
 
 
 def _count(value: Any, cls: Any) -> int:
-    """Return how many instances of a class are in a value."""
     return sum(type(each) is cls for each in _parts(value))
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield a value and all that is in it."""
     todo = [value]
     while todo:
         part = todo.pop()

@@ -129,7 +129,6 @@ class _Signatures(Shapes):
         self.signatures: dict[str, str] = {}
 
     def write(self, schema: Any) -> str:
-        """Return the annotation of a schema."""
         schema = self.resolved(schema)
         form = str(schema.get(FORM, ""))
         if form.startswith("call "):
@@ -190,11 +189,9 @@ class _PythonExample(Shapes):
     """An expression of Python."""
 
     def literal(self, value: Any) -> str:
-        """Return a scalar as Python writes it, texts in double quotes."""
         return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
     def write(self, schema: Any, depth: int) -> str:
-        """Return the expression of a schema."""
         schema = self.resolved(schema)
         form = str(schema.get(FORM, ""))
         if form.startswith("call "):
@@ -281,12 +278,10 @@ class _YamlSkeleton(Skeleton):
     """A document of YAML; a comment marks optional members."""
 
     def literal(self, value: Any) -> str:
-        """Return a scalar as YAML writes it."""
         plain = scalar_text(value, in_flow=False) if isinstance(value, str) else None
         return json.dumps(value, ensure_ascii=False, default=str) if plain is None else plain
 
     def lines(self, schema: Any) -> list[str]:
-        """Return the lines of a value."""
         found = self.container(schema)
         if found is None:
             return [self.words(schema)]
@@ -329,11 +324,9 @@ class _XmlSkeleton(Skeleton):
     has_quotes = False
 
     def literal(self, value: Any) -> str:
-        """Return a scalar as the text of an element."""
         return super().literal(value).replace("&", "&amp;").replace("<", "&lt;")
 
     def element(self, name: str, schema: Any, note: str = "") -> list[str]:
-        """Return the lines of an element."""
         note = self.note(note)
         found = self.container(schema)
         if found is None:
@@ -397,7 +390,6 @@ class _TableSkeleton(Skeleton):
     has_quotes = False
 
     def cell(self, schema: Any, *, is_needed: bool) -> str:
-        """Return the type of a cell."""
         branches = self.branches(schema)
         kinds = [each for each in branches if each.get("type") != "null"]
         note = "" if is_needed and len(kinds) == len(branches) else self.note(" or nothing")

@@ -133,7 +133,6 @@ class Contents:
         return content
 
     def _check_empty(self, content: Content) -> None:
-        """Refuse several values that are an element without content."""
         value = content.value
         empty = [
             *(["null"] if value.null else []),
@@ -155,7 +154,6 @@ class Contents:
     # --- children ------------------------------------------------------------------------------------------------------
 
     def _children(self, disjunct: ObjectDisjunct) -> list[Child] | None:
-        """Return the members of an object as elements; None if it has no value."""
         members = self._writer.declared(self._writer.closed(disjunct, "the name of an element is no value"))
         return None if members is None else [self._child(member) for member in members]
 

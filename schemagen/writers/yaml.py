@@ -129,7 +129,6 @@ class YamlWriter(RuleWriter):
         return ast.union(*words, numbers, *strings)
 
     def _inline(self, value: ValueSet) -> Expression:
-        """Write what has one line in block style: scalars, and empty containers."""
         empty = [_literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
         empty += [_literal("{}") for disjunct in value.objects if _may_be_empty(disjunct)]
         return alternatives(self.text(self._scalar(value, in_flow=False)), *empty)
@@ -256,7 +255,6 @@ def _refuse_aliases(yaml: Any, text: str) -> None:
 
 
 def _json(yaml: Any, node: Any) -> str:
-    """Return a node as JSON."""
     if isinstance(node, yaml.SequenceNode):
         return f"[{', '.join(_json(yaml, item) for item in node.value)}]"
     if isinstance(node, yaml.MappingNode):

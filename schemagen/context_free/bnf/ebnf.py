@@ -150,7 +150,6 @@ class _ByHeads(Notation):
     rule_head: ClassVar[re.Pattern[str]]
 
     def skip(self, depth: int) -> None:  # noqa: ARG002 - line breaks are blanks everywhere
-        """Skip blanks."""
         self.scanner.match(self.blank)
 
     def rule_ends(self, depth: int) -> bool:  # noqa: ARG002 - a group that is still open is an error there
@@ -162,7 +161,6 @@ class _ByHeads(Notation):
         return self._behind_blanks(text.rfind("\n", 0, at) + 1, at) == at
 
     def _behind_blanks(self, at: int, end: int | None = None) -> int:
-        """Return the end of the blanks at an offset."""
         text = self.scanner.text
         found = self.blank.match(text, at, len(text) if end is None else end)
         return at if found is None else found.end()
@@ -222,7 +220,6 @@ class _Xgrammar(_ByHeads):
         return self.scanner.error(f"{what} that cannot be read", at, fix=fix)
 
     def resolve(self) -> None:
-        """Write each lazy rule as those of its texts that do not continue another one."""
         more = Text(ast.repeat(ast.ANY_CHAR, 1, None))
         known = RegularRules(
             self.rules, {name: (self.rules[name], sequence(self.rules[name], more)) for name in self._lazy}
@@ -256,14 +253,12 @@ class _Xgrammar(_ByHeads):
         return EMPTY_TEXT
 
     def terminal(self) -> Expression | None:
-        """Read a literal or a set."""
         at = self.scanner.at
         if self.scanner.take('"'):
             return Text(ast.literal(quoted(self.scanner, '"', at, _ESCAPES)))
         return Text(_SET.read(self.scanner, at)) if self.scanner.take("[") else None
 
     def call(self, name: str, at: int) -> Expression:
-        """Return the call of a rule, or the expansion of a macro."""
         if name not in MACROS:
             return super().call(name, at)
         after = self.scanner.at
@@ -279,7 +274,6 @@ class _Xgrammar(_ByHeads):
         return expression
 
     def _arguments(self, macro: str, at: int) -> Arguments:
-        """Read the rest of a call of a macro."""
         found = Arguments(macro, at)
         self.scanner.match(self.blank)
         while not self.scanner.take(")"):
@@ -340,7 +334,6 @@ class _CodedSet(CharacterSet):
         super().__init__(Escapes({}))
 
     def member(self, scanner: Scanner) -> str:
-        """Read one character, or the code of one."""
         at = scanner.at
         code = scanner.match(_CODE)
         if code:
@@ -384,7 +377,6 @@ class _W3c(_ByHeads):
             self.rules[name] = NOTHING
 
     def terminal(self) -> Expression | None:
-        """Read a literal, a set or the code of a character."""
         at = self.scanner.at
         for quote in "\"'":
             if self.scanner.take(quote):
@@ -403,7 +395,6 @@ class _W3c(_ByHeads):
         return Text(ast.literal(chr(self.scanner.code_point(code[1], at)))) if code else None
 
     def resolve(self) -> None:
-        """Write the differences as texts."""
         known = RegularRules(self.rules, {name: sides for name, (*sides, _) in self._differences.items()})
         for name, (_, _, at) in self._differences.items():
             try:

@@ -49,7 +49,6 @@ class _Gbnf(Notation):
         return self.scanner.at_end or (depth == 0 and (self.scanner.sees("\n") or self.scanner.sees("\r")))
 
     def terminal(self) -> Expression | None:
-        """Read a literal, a set, a dot or a token."""
         at = self.scanner.at
         if self.scanner.take('"'):
             return Text(ast.literal(quoted(self.scanner, '"', at, _ESCAPES)))

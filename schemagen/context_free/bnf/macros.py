@@ -86,18 +86,15 @@ class _Macro:
         self.left_out: list[Token] = []
 
     def error(self, fact: str, fix: str) -> Exception:
-        """Return the error of a call that is not understood."""
         return self.scanner.error(f"{self.given.macro}(...) {fact}", self.given.at, fix=fix)
 
     def check_names(self, *names: str) -> None:
-        """Refuse unknown named arguments."""
         for name in self.given.named:
             if name not in names:
                 known = f"give only {', '.join(names)}" if names else "give no named arguments"
                 raise self.error(f"has no argument {name!r}", known)
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """Return a named argument that is true or false."""
         value = self.given.named.get(name, default)
         if not isinstance(value, bool):
             raise self.error(
@@ -106,7 +103,6 @@ class _Macro:
         return value
 
     def literals(self, name: str) -> list[str]:
-        """Return a named argument that is a tuple of literals."""
         value = self.given.named.get(name, ())
         given = value if isinstance(value, tuple) else (value,)
         texts = [each for each in given if isinstance(each, str) and not isinstance(each, Name)]
@@ -209,7 +205,6 @@ def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:
 
 
 def _token(macro: _Macro) -> Expression:
-    """One of some tokens, by their names or ids."""
     macro.check_names()
     given = macro.given.positional
     names = [each for each in given if isinstance(each, str) and each]
@@ -220,7 +215,6 @@ def _token(macro: _Macro) -> Expression:
 
 
 def _tokens(macro: _Macro, values: Iterable[object], what: str) -> list[Token]:
-    """Return tokens that are given as names and ids."""
     values = list(values)
     place = macro.scanner.place(macro.given.at)
     if not all(each if isinstance(each, str) else type(each) is int for each in values) or any(
@@ -231,7 +225,6 @@ def _tokens(macro: _Macro, values: Iterable[object], what: str) -> list[Token]:
 
 
 def _exclude_token(macro: _Macro) -> Expression:
-    """Return one token of text other than the given ones."""
     macro.check_names()
     if not macro.given.positional:
         raise macro.error("takes names and ids of tokens", "write ExcludeToken(128010)")

@@ -123,14 +123,12 @@ class _Solver:
         self.moved: list[tuple[int, Hashable] | None] = []
 
     def add(self, base: int = 0, moved: tuple[int, Hashable] | None = None) -> int:
-        """Return a new unknown."""
         self.base.append(base)
         self.sources.append([])
         self.moved.append(moved)
         return len(self.base) - 1
 
     def solved(self, everything: int) -> list[int]:
-        """Return the values."""
         values = [everything] * len(self.base)
         users: list[list[int]] = [[] for _ in values]
         for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):

@@ -99,7 +99,6 @@ def _take(scanner: Scanner, sign: str) -> None:
 
 
 def _argument(scanner: Scanner, kind: str, depth: int) -> int | tuple[int, int] | nodes.Function:
-    """Read one argument."""
     scanner.match(_BLANKS)
     at = scanner.at
     if kind == "condition":

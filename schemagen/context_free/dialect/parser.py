@@ -180,7 +180,6 @@ class DialectParser:
                 grammar.skips_once = value
 
     def _json(self) -> Any:
-        """Read a JSON value."""
         self.scanner.match(_LINES)
         at = self.scanner.at
         try:
@@ -282,7 +281,6 @@ class DialectParser:
         return replace(given, ending=ending)
 
     def _number(self, given: nodes.Attributes, key: str, at: int) -> nodes.Attributes:
-        """Return the attributes with ``max_tokens=`` or ``temperature=``, whose number is next."""
         number = self.scanner.match(_NUMBER)
         if number is None:
             raise self.scanner.unexpected("a number")
@@ -354,7 +352,6 @@ class DialectParser:
         return self._repeated(self._symbol(depth))
 
     def _repeated(self, part: nodes.Node) -> nodes.Node:
-        """Read the operator of a repetition, if there is one."""
         self.scanner.match(_BLANKS)
         at = self.scanner.at
         sign = self.scanner.text[at : at + 1]
@@ -412,7 +409,6 @@ class DialectParser:
         raise self.scanner.unexpected("a symbol")
 
     def _group(self, at: int, closing: str, depth: int) -> nodes.Node:
-        """Read the rest of a group that began at ``at``."""
         self._check_depth(at, depth)
         part = self._choice(depth + 1, in_group=True)
         if not self.scanner.take(closing):
@@ -426,7 +422,6 @@ class DialectParser:
             )
 
     def _literal(self, at: int) -> nodes.Node:
-        """Read the rest of a literal or of a range of characters."""
         text = self._quoted(at)
         before = self.scanner.at
         if self.scanner.take("i") and not _NAME.match(self.scanner.text, self.scanner.at):
@@ -478,7 +473,6 @@ class _StringEscapes(Escapes):
         super().__init__(_CHARACTERS, {"x": 2, "u": 4})
 
     def read(self, scanner: Scanner) -> str:
-        """Read a character, which may be written as an escape."""
         pair = scanner.match(_SURROGATES)
         if pair:
             return (bytes.fromhex(pair[1]) + bytes.fromhex(pair[2])).decode("utf-16-be")
@@ -490,7 +484,6 @@ def _refuse(constant: str) -> None:
 
 
 def _substring(scanner: Scanner, given: object, at: int) -> nodes.Substring:
-    """Return what ``%regex {...}`` takes runs of."""
     if isinstance(given, dict) and len(given) == 1:
         (kind, value), *_ = given.items()
         if kind == "substring_chars" and isinstance(value, str):

@@ -89,7 +89,6 @@ class _Scope:
         self.ignored = [places.kind(each, "%ignore") for each in dict.fromkeys(languages) if each != ast.EMPTY]
 
     def _check_names(self, definition: nodes.Definition) -> None:
-        """Refuse names that are not defined."""
         self._check_all(definition.body)
         ending = definition.attributes.ending
         if ending is None:
@@ -193,7 +192,6 @@ class _Rules:
         return self._place(scope, regex, definition.name, lazy=lazy)
 
     def _call(self, scope: _Scope, name: nodes.Name, parameter: int | None) -> Expression:
-        """Return the call of a rule, which may have a parameter."""
         definition = scope.grammar.rules[name.name]
         if definition.has_parameter != (name.argument is not None):
             fact = "needs a parameter" if definition.has_parameter else "has no parameter"
@@ -214,7 +212,6 @@ class _Rules:
             )
 
     def _expression(self, scope: _Scope, node: nodes.Node, parameter: int | None) -> Expression:
-        """Return the expression for a node of a body."""
         if isinstance(node, nodes.Name) and not is_terminal_name(node.name):
             return self._call(scope, node, parameter)
         if isinstance(node, nodes.Series):

@@ -187,7 +187,6 @@ def _looks_before(tree: Any) -> bool:
 
 
 def _parts(code: Any, argument: Any) -> Iterable[Any]:
-    """Return the patterns within a repetition, a group or a choice."""
     if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
         return (argument[2],)
     if code is codes.SUBPATTERN:

@@ -310,7 +310,6 @@ def _ours(name: str, value: Any) -> Any:
 
 
 def _theirs(value: Any) -> Any:
-    """Return an option as lark takes it."""
     if isinstance(value, Indents):
         return _indenter(value)
     if isinstance(value, tuple):
