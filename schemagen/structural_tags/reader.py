@@ -24,6 +24,7 @@ from schemagen.context_free.syntax import (
     Text,
     TokenRun,
     alternatives,
+    literal,
     repeat,
     separated,
     sequence,
@@ -136,7 +137,7 @@ class Reader:
             )
         fields.check_names("a tag", "type", "begin", "content", "end")
         begin = fields.value("begin")
-        begins = fields.token_format("begin") if isinstance(begin, dict) else Text(ast.literal(fields.text("begin")))
+        begins = fields.token_format("begin") if isinstance(begin, dict) else literal(fields.text("begin"))
         ends, end = _end_of(fields)
         inside = Around(tuple(filter(None, ends)), never_ends=ends != [] and not any(ends), depth=around.depth)
         content = self.inner(fields, "content", inside)
@@ -149,13 +150,13 @@ def _end_of(fields: Fields) -> tuple[list[str], Expression]:
     if isinstance(end, dict):
         return [], fields.token_format("end")
     if isinstance(end, str):
-        return [end], Text(ast.literal(end))
+        return [end], literal(end)
     if not isinstance(end, list):
         raise GrammarSyntaxError(
             f"{shown(end)} is no end of a tag", at=fields.place("end"), fix="give a text, a list of them, or a token"
         )
     ends = fields.some("end", fields.plain_text)
-    return ends, alternatives(*(Text(ast.literal(each)) for each in ends))
+    return ends, alternatives(*(literal(each) for each in ends))
 
 
 # --- formats of one text ---------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def _end_of(fields: Fields) -> tuple[list[str], Expression]:
 
 def _const_string(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     text = fields.text("value")
-    return Text(ast.literal(text)) if text else EMPTY_TEXT
+    return literal(text) if text else EMPTY_TEXT
 
 
 def _any_text(_reader: Reader, fields: Fields, around: Around) -> Expression:
@@ -323,7 +324,7 @@ def _tag(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 def _tags_with_separator(reader: Reader, fields: Fields, around: Around) -> Expression:
     tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
-    separator = Text(ast.literal(fields.text("separator")))
+    separator = literal(fields.text("separator"))
     one = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
     low, high = int(fields.flag("at_least_one")), 1 if fields.flag("stop_after_first") else None
     return separated(one, separator, low, high)
@@ -345,7 +346,7 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
             )
     after: dict[str, list[Expression]] = {trigger: [] for trigger in triggers}
     for tag, trigger in zip(tags, taken, strict=True):
-        after[trigger].append(sequence(Text(ast.literal(tag.begin_text[len(trigger) :])), tag.rest))
+        after[trigger].append(sequence(literal(tag.begin_text[len(trigger) :]), tag.rest))
     rules = [(trigger, alternatives(*rests)) for trigger, rests in after.items()]
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
     first = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))

@@ -14,11 +14,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.syntax import Text, alternatives, repeat, separated, sequence
+from schemagen.context_free.syntax import alternatives, literal, repeat, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.compiler import compile as compile_spec
 from schemagen.grammar.specs import Choice, Regex, given_spec
-from schemagen.regex import ast
 from schemagen.text.base import TextGroup, as_part, described, no_text_of, part_expression
 from schemagen.vocabulary import Vocabulary
 
@@ -66,7 +65,7 @@ class ListOf(TextGroup[list[T]], Generic[T]):
 
     def expression(self) -> Expression:
         """Return the texts as an expression of a grammar."""
-        return separated(part_expression(self.item), Text(ast.literal(self.sep)), self.min, self.max)
+        return separated(part_expression(self.item), literal(self.sep), self.min, self.max)
 
     def value_of(self, text: str) -> list[T]:
         """Return the values of the items; where a text can be cut in several ways, the first items are the longest.
@@ -136,7 +135,7 @@ class SubsequenceOf(TextGroup[list[T]], Generic[T]):
         if len(items) == 1:
             return items[0]
         left, right = items[: len(items) // 2], items[len(items) // 2 :]
-        tail = (repeat(sequence(Text(ast.literal(self.sep)), item), 0, 1) for item in right)
+        tail = (repeat(sequence(literal(self.sep), item), 0, 1) for item in right)
         return alternatives(sequence(self._some(left), *tail), self._some(right))
 
     def value_of(self, text: str) -> list[T]:

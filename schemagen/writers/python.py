@@ -21,7 +21,7 @@ from collections import Counter, deque
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, alternatives, literal, repeat, sequence
 from schemagen.regex import ast
 from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
 from schemagen.schema.ir import Intersection, SchemaRef, intersection_of
@@ -38,13 +38,9 @@ if TYPE_CHECKING:
     from schemagen.types.reflection import Target
     from schemagen.writers.walk import Member
 
-_COMMA = Text(ast.literal(", "))
+_COMMA = literal(", ")
 _RAW = ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C), *SURROGATES]))
 _CONSTANTS = {True: "true", False: "false", None: "null"}
-
-
-def _literal(text: str) -> Expression:
-    return Text(ast.literal(text))
 
 
 # --- writing -----------------------------------------------------------------------------------------------------------
@@ -124,25 +120,25 @@ class PythonWriter(RuleWriter):
         one: Expression = NOTHING
         least = 1
         if form == "tuple":
-            one = sequence(_literal("("), self.items(disjunct, _COMMA, most=1), _literal(",)"))
+            one = sequence(literal("("), self.items(disjunct, _COMMA, most=1), literal(",)"))
             least = 2
-        several = sequence(_literal(opening), self.items(disjunct, _COMMA, least=least), _literal(closing))
-        return alternatives(NOTHING if empty is None else _literal(empty), one, several)
+        several = sequence(literal(opening), self.items(disjunct, _COMMA, least=least), literal(closing))
+        return alternatives(NOTHING if empty is None else literal(empty), one, several)
 
     def _named_tuple(self, disjunct: ArrayDisjunct, name: str) -> Expression:
         """Write a call of a named tuple; only the last of its fields may be left out."""
-        body: Expression = _literal(")")
+        body: Expression = literal(")")
         fields = _fields_of(self._named[name])
         for index in reversed(range(len(fields))):
             with self.inside("prefixItems", str(index)):
                 self._check_name(fields[index])
                 argument = sequence(
-                    _literal(f"{', ' if index else ''}{fields[index]}="), self.value(disjunct.item(index))
+                    literal(f"{', ' if index else ''}{fields[index]}="), self.value(disjunct.item(index))
                 )
             body = sequence(argument, body)
             if disjunct.min_items <= index:
-                body = alternatives(body, _literal(")"))
-        return sequence(_literal(f"{name}("), body)
+                body = alternatives(body, literal(")"))
+        return sequence(literal(f"{name}("), body)
 
     def _object(self, disjunct: ObjectDisjunct, form: str) -> Expression:
         is_call = form.startswith("call ")
@@ -156,16 +152,16 @@ class PythonWriter(RuleWriter):
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
         may_be_empty = not disjunct.required and disjunct.min_properties == 0
         body = self.members(parts, _COMMA, first, after)
-        empty = _literal(opening + closing) if may_be_empty else NOTHING
-        return alternatives(empty, sequence(_literal(opening), body, _literal(closing)))
+        empty = literal(opening + closing) if may_be_empty else NOTHING
+        return alternatives(empty, sequence(literal(opening), body, literal(closing)))
 
     def _member(self, member: Member, *, is_call: bool) -> Expression:
         with self.inside("properties", member.key):
             if is_call:
                 self._check_name(member.key)
-                return sequence(_literal(f"{member.key}="), self.value(member.values))
+                return sequence(literal(f"{member.key}="), self.value(member.values))
             key = quoted_text(member.key, _RAW)
-            return NOTHING if key is None else sequence(_literal(f"{key}: "), self.value(member.values))
+            return NOTHING if key is None else sequence(literal(f"{key}: "), self.value(member.values))
 
     def _undeclared(self, disjunct: ObjectDisjunct, *, has_declared: bool) -> tuple[Expression, Expression]:
         """Write members of a dict display whose keys are not declared; one written twice counts by its last value."""
@@ -174,7 +170,7 @@ class PythonWriter(RuleWriter):
             return NOTHING, EMPTY_TEXT
         with self.inside("additionalProperties"):
             member = self.part(
-                alternatives(*(sequence(self.text(quoted(k, _RAW)), _literal(": "), self.value(v)) for k, v in classes))
+                alternatives(*(sequence(self.text(quoted(k, _RAW)), literal(": "), self.value(v)) for k, v in classes))
             )
         most = None if has_declared or disjunct.max_properties is None else disjunct.max_properties - 1
         more = repeat(sequence(_COMMA, member), 0, most)

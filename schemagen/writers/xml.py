@@ -27,7 +27,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, alternatives, literal, sequence
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import contains, spelled
 from schemagen.schema.ir import ANYTHING, Resolved, SchemaRef, intersection_of, union_of
@@ -251,10 +251,6 @@ _RAW = ast.intersect_ranges(_CHARACTERS, ast.invert_ranges(ast.char_set("".join(
 _STEP = 2
 
 
-def _literal(text: str) -> Expression:
-    return Text(ast.literal(text))
-
-
 def text_of(strings: ast.Regex) -> ast.Regex:
     """Return strings as the text of an element."""
 
@@ -312,7 +308,7 @@ class XmlWriter(RuleWriter):
             depth: Its indentation; None if all is on one line.
         """
         content = self._content(values, None if self.is_open(values) else depth)
-        return sequence(_literal(f"<{name}>"), content, _literal(f"</{name}>"))
+        return sequence(literal(f"<{name}>"), content, literal(f"</{name}>"))
 
     def _content(self, values: Values, depth: int | None) -> Expression:
         return self.rule(values, depth, lambda: self._written(self.contents.of(values), depth))
@@ -351,7 +347,7 @@ class XmlWriter(RuleWriter):
 
 
 def _line(depth: int | None, more: int = 0) -> Expression:
-    return EMPTY_TEXT if depth is None else _literal("\n" + " " * (depth + more))
+    return EMPTY_TEXT if depth is None else literal("\n" + " " * (depth + more))
 
 
 # --- reading -----------------------------------------------------------------------------------------------------------

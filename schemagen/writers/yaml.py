@@ -24,7 +24,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import NOTHING, Text, alternatives, sequence
+from schemagen.context_free.syntax import NOTHING, alternatives, literal, sequence
 from schemagen.errors import SchemagenError
 from schemagen.installing import install_command
 from schemagen.regex import ast, matches
@@ -78,10 +78,6 @@ def agreed_numbers() -> ast.Regex:
     return ast.concat(ast.optional(ast.literal("-")), digits, ast.optional(fraction))
 
 
-def _literal(text: str) -> Expression:
-    return Text(ast.literal(text))
-
-
 class YamlWriter(RuleWriter):
     """Writes values as YAML."""
 
@@ -89,7 +85,7 @@ class YamlWriter(RuleWriter):
 
     def root(self) -> Expression:
         """Return the whole document."""
-        return self._at(self.normaliser.root, 0, _literal(""), _literal(""))
+        return self._at(self.normaliser.root, 0, literal(""), literal(""))
 
     def value(self, values: Values) -> Expression:
         """Return the texts of a set of values in flow style."""
@@ -129,34 +125,34 @@ class YamlWriter(RuleWriter):
         return ast.union(*words, numbers, *strings)
 
     def _inline(self, value: ValueSet) -> Expression:
-        empty = [_literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
-        empty += [_literal("{}") for disjunct in value.objects if _may_be_empty(disjunct)]
+        empty = [literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
+        empty += [literal("{}") for disjunct in value.objects if _may_be_empty(disjunct)]
         return alternatives(self.text(self._scalar(value, in_flow=False)), *empty)
 
     # --- block style ---------------------------------------------------------------------------------------------------
 
     def _block(self, value: ValueSet, depth: int) -> Expression:
         """Write lists and objects that are not empty, from where their first line begins."""
-        line = _literal("\n" + " " * depth)
+        line = literal("\n" + " " * depth)
         lists = [self._list(disjunct, line, depth) for disjunct in value.arrays]
         return alternatives(*lists, *(self._mapping(disjunct, line, depth) for disjunct in value.objects))
 
     def _list(self, disjunct: ArrayDisjunct, line: Expression, depth: int) -> Expression:
         self.check_array(disjunct)
-        dash = _literal("- ")
+        dash = literal("- ")
         return self.items(disjunct, line, write=lambda values: self._at(values, depth + _STEP, dash, dash))
 
     def _mapping(self, disjunct: ObjectDisjunct, line: Expression, depth: int) -> Expression:
         members = self._members(disjunct)
         if members is None:
             return NOTHING
-        below, inner = depth + _STEP, _literal("\n" + " " * (depth + _STEP))
+        below, inner = depth + _STEP, literal("\n" + " " * (depth + _STEP))
         parts = []
         for member in members:
             with self.inside("properties", member.key):
                 key = self._key(member.key)
-                value = self._at(member.values, below, _literal(" "), inner)
-                parts.append((sequence(_literal(f"{key}:"), value), member.needed))
+                value = self._at(member.values, below, literal(" "), inner)
+                parts.append((sequence(literal(f"{key}:"), value), member.needed))
         return self.members(parts, line)
 
     def _members(self, disjunct: ObjectDisjunct) -> list[Member] | None:
@@ -178,8 +174,8 @@ class YamlWriter(RuleWriter):
 
     def _flow_list(self, disjunct: ArrayDisjunct) -> Expression:
         self.check_array(disjunct)
-        empty = _literal("[]") if disjunct.min_items == 0 else NOTHING
-        return alternatives(empty, sequence(_literal("["), self.items(disjunct, _literal(", ")), _literal("]")))
+        empty = literal("[]") if disjunct.min_items == 0 else NOTHING
+        return alternatives(empty, sequence(literal("["), self.items(disjunct, literal(", ")), literal("]")))
 
     def _flow_mapping(self, disjunct: ObjectDisjunct) -> Expression:
         members = self._members(disjunct)
@@ -189,10 +185,10 @@ class YamlWriter(RuleWriter):
         for member in members:
             with self.inside("properties", member.key):
                 parts.append(
-                    (sequence(_literal(f"{self._key(member.key)}: "), self.value(member.values)), member.needed)
+                    (sequence(literal(f"{self._key(member.key)}: "), self.value(member.values)), member.needed)
                 )
-        body = sequence(_literal("{"), self.members(parts, _literal(", ")), _literal("}"))
-        return alternatives(_literal("{}") if _may_be_empty(disjunct) else NOTHING, body)
+        body = sequence(literal("{"), self.members(parts, literal(", ")), literal("}"))
+        return alternatives(literal("{}") if _may_be_empty(disjunct) else NOTHING, body)
 
 
 def _may_be_empty(disjunct: ObjectDisjunct) -> bool:

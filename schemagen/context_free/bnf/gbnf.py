@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.bnf.notation import Notation
 from schemagen.context_free.scanner import CharacterSet, Escapes, quoted, token_of
-from schemagen.context_free.syntax import Text, TokenRun
+from schemagen.context_free.syntax import Text, TokenRun, literal
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Gbnf(Notation):
     def terminal(self) -> Expression | None:
         at = self.scanner.at
         if self.scanner.take('"'):
-            return Text(ast.literal(quoted(self.scanner, '"', at, _ESCAPES)))
+            return literal(quoted(self.scanner, '"', at, _ESCAPES))
         if self.scanner.take("["):
             return Text(_SET.read(self.scanner, at))
         if self.scanner.take("."):
