@@ -27,6 +27,7 @@ from interegular.fsm import FSM, Alphabet
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
+from schemagen.regex.partition import blocks_of
 from schemagen.regex.substrings import substring_automaton
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ class Construction:
             for symbol, target in row.items():
                 inverse[target][symbol].append(state)
         live = _closure_of(dfa.finals, lambda s: (p for sources in inverse[s].values() for p in sources))
-        block_of = self._refine(live, dfa.finals, inverse)
+        block_of = blocks_of(inverse, live, dfa.finals, lambda: self.budget.spend(0))
         if 0 not in live:
             return Dfa([{}], set())
 
@@ -270,21 +271,6 @@ class Construction:
 
         member = {block: state for state, block in block_of.items()}
         return self._crawl(block_of[0], follow, lambda block: member[block] in dfa.finals)
-
-    def _refine(self, live: set[int], finals: set[int], inverse: list[defaultdict[int, list[int]]]) -> dict[int, int]:
-        """Return the block of each live state: the coarsest partition that no byte class can tell apart."""
-        blocks = [block for block in (set(finals), live - finals) if block]
-        block_of = {state: i for i, block in enumerate(blocks) for state in block}
-        work = set(range(len(blocks)))
-        while work:
-            sources: defaultdict[int, set[int]] = defaultdict(set)
-            for state in blocks[work.pop()]:
-                for symbol, states in inverse[state].items():
-                    sources[symbol].update(s for s in states if s in live)
-            for before in sources.values():
-                self.budget.spend(0)
-                _split_blocks(before, blocks, block_of, work)
-        return block_of
 
     # --- automata with epsilon moves ---------------------------------------------------------------------------------
 
@@ -365,21 +351,6 @@ class Construction:
             nfa.moves[state].extend((symbol, states[target]) for symbol, target in row.items())
         for final in dfa.finals:
             nfa.epsilon[states[final]].append(end)
-
-
-def _split_blocks(states: set[int], blocks: list[set[int]], block_of: dict[int, int], work: set[int]) -> None:
-    """Split each block into its members in `states` and the others, and note the smaller part as the next splitter."""
-    touched: defaultdict[int, set[int]] = defaultdict(set)
-    for state in states:
-        touched[block_of[state]].add(state)
-    for block, inside in touched.items():
-        if len(inside) == len(blocks[block]):
-            continue
-        blocks[block] -= inside
-        new = len(blocks)
-        blocks.append(inside)
-        block_of.update(dict.fromkeys(inside, new))
-        work.add(new if block in work or len(inside) <= len(blocks[block]) else block)
 
 
 def _closure_of(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
