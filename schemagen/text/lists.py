@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import alternatives, literal, repeat, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.compiler import compile as compile_spec
+from schemagen.grammar.spans import byte_vocabulary, ends_of
 from schemagen.grammar.specs import Choice, Regex, given_spec
 from schemagen.text.base import TextGroup, as_part, described, no_text_of, part_expression
-from schemagen.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import re
@@ -281,10 +281,19 @@ def items_of(
     """
     if not text and is_end(0):
         return []
-    ends = _Ends(text)
+
+    @cache
+    def ends(spec: Any, begin: int) -> list[int]:
+        return list(ends_of(_grammar(spec), text, begin))
+
+    def ways_from(begin: int, state: int) -> Iterator[tuple[int, int, Any, int]]:
+        for spec, after in following(state):
+            for end in reversed(ends(spec, begin)):
+                yield begin, end, spec, after
+
     failed = {(0, 0)}
     found: list[Item] = []
-    ways = [_ways(0, 0, following, ends)]
+    ways = [ways_from(0, 0)]
     while ways:
         step = next(ways[-1], None)
         if step is None:
@@ -299,48 +308,10 @@ def items_of(
         if text.startswith(delimiter, end) and (after, state) not in failed:
             failed.add((after, state))
             found.append(item)
-            ways.append(_ways(after, state, following, ends))
+            ways.append(ways_from(after, state))
     return None
-
-
-def _ways(
-    begin: int, state: int, following: Callable[[int], list[tuple[Any, int]]], ends: _Ends
-) -> Iterator[tuple[int, int, Any, int]]:
-    """Yield the items that may begin somewhere: begin, end, spec, and the state after it."""
-    for spec, after in following(state):
-        for end in reversed(ends.of(spec, begin)):
-            yield begin, end, spec, after
-
-
-class _Ends:
-    """Where items of a text end, by their spec and where they begin; each is asked for once."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._known: dict[tuple[Any, int], list[int]] = {}
-
-    def of(self, spec: Any, begin: int) -> list[int]:
-        key = (spec, begin)
-        if key not in self._known:
-            self._known[key] = list(self._search(spec, begin))
-        return self._known[key]
-
-    def _search(self, spec: Any, begin: int) -> Iterator[int]:
-        matcher = _grammar(spec).matcher()
-        if matcher.is_accepting():
-            yield begin
-        for at in range(begin, len(self._text)):
-            if not matcher.accept_bytes(self._text[at].encode("utf-8", "surrogatepass")):
-                return
-            if matcher.is_accepting():
-                yield at + 1
 
 
 def _grammar(spec: Any) -> Grammar:
     """Return the grammar of an item in the widest layout, whichever it was written in."""
-    return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", property_order="any")
-
-
-@lru_cache(maxsize=1)
-def _byte_vocabulary() -> Vocabulary:
-    return Vocabulary.byte_vocabulary()
+    return compile_spec(given_spec(spec), byte_vocabulary(), whitespace="any", property_order="any")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from schemagen.arguments import check_bounds, check_flag, kind_of
 from schemagen.context_free.syntax import Text, TokenRun, repeat
@@ -14,68 +14,48 @@ from schemagen.regex import ast, wildcards
 from schemagen.text.base import TextGroup, Wildcard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from schemagen.context_free.syntax import Expression
 
 
+_KINDS: Mapping[str, tuple[Callable[[], ast.Regex], str]] = {
+    "quoted": (wildcards.quoted_text, "a text in double quotes, with the escapes of JSON"),
+    "unquoted": (wildcards.unquoted_text, "a plain string of YAML on one line, without quotes"),
+    "paragraph": (wildcards.paragraph_text, "a text on one line"),
+}
+
+
 @dataclass(frozen=True)
-class Quoted(Wildcard):
-    """What `quoted` returns."""
+class Plain(Wildcard):
+    """What `quoted`, `unquoted` and `paragraph` return.
+
+    Attributes:
+        format: Which of them.
+    """
+
+    format: Literal["quoted", "unquoted", "paragraph"]
 
     def language(self) -> ast.Regex:
         """Return the texts."""
-        return wildcards.quoted_text()
+        return _KINDS[self.format][0]()
 
     def value_of(self, text: str) -> str:
-        """Return the text between the quotes, its escapes read.
+        """Return the text, of a quoted one without its quotes, the escapes read.
 
         Raises:
-            ValidationFailed: It is no quoted text.
+            ValidationFailed: It is none of this kind.
         """
-        return str(json.loads(super().value_of(text)))
+        found = super().value_of(text)
+        return str(json.loads(found)) if self.format == "quoted" else found
 
     def shown(self) -> str:
         """Return what a prompt says of the texts."""
-        return "a text in double quotes, with the escapes of JSON"
+        return _KINDS[self.format][1]
 
     def __repr__(self) -> str:
         """Return the call that makes it."""
-        return "quoted()"
-
-
-@dataclass(frozen=True)
-class Unquoted(Wildcard):
-    """What `unquoted` returns."""
-
-    def language(self) -> ast.Regex:
-        """Return the texts."""
-        return wildcards.unquoted_text()
-
-    def shown(self) -> str:
-        """Return what a prompt says of the texts."""
-        return "a plain string of YAML on one line, without quotes"
-
-    def __repr__(self) -> str:
-        """Return the call that makes it."""
-        return "unquoted()"
-
-
-@dataclass(frozen=True)
-class Paragraph(Wildcard):
-    """What `paragraph` returns."""
-
-    def language(self) -> ast.Regex:
-        """Return the texts."""
-        return wildcards.paragraph_text()
-
-    def shown(self) -> str:
-        """Return what a prompt says of the texts."""
-        return "a text on one line"
-
-    def __repr__(self) -> str:
-        """Return the call that makes it."""
-        return "paragraph()"
+        return f"{self.format}()"
 
 
 @dataclass(frozen=True)
@@ -119,16 +99,16 @@ class Until(Wildcard):
         return f"until({', '.join([repr(self.stop), *said])})"
 
 
-def quoted() -> Quoted:
+def quoted() -> Plain:
     r"""Return the spec of a text in double quotes with backslash escapes, as JSON has it; its value is what it denotes.
 
     ``"say \"hi\""`` has the value ``say "hi"``. Line breaks and other control characters are escaped, and half of a surrogate
     pair has no escape. It is what ``str`` as a spec writes.
     """
-    return Quoted()
+    return Plain("quoted")
 
 
-def unquoted() -> Unquoted:
+def unquoted() -> Plain:
     r"""Return the spec of a text without quotes that YAML reads as the same text: a plain scalar on one line.
 
     It has a character or more, all of them printable, and blanks only within. It does not begin with an indicator (any of
@@ -137,7 +117,7 @@ def unquoted() -> Unquoted:
     It may stand alone, in a list, as a value and as a key (of up to 1,024 characters), but not within brackets, where commas
     and brackets end it.
     """
-    return Unquoted()
+    return Plain("unquoted")
 
 
 def until(stop: str, include: bool = False, greedy: bool = False) -> Until:
@@ -155,13 +135,13 @@ def until(stop: str, include: bool = False, greedy: bool = False) -> Until:
     return Until(stop, include, greedy)
 
 
-def paragraph() -> Paragraph:
+def paragraph() -> Plain:
     r"""Return the spec of a text on one line, of one character or more.
 
     All characters but those at which `str.splitlines` ends a line: ``\n``, ``\r``, ``\v``, ``\f``, U+001C to U+001E, U+0085,
     U+2028 and U+2029.
     """
-    return Paragraph()
+    return Plain("paragraph")
 
 
 def one_of_lines(text: str | Iterable[str]) -> Choice[str]:
