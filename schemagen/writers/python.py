@@ -28,7 +28,7 @@ from schemagen.schema.ir import Intersection, SchemaRef, intersection_of
 from schemagen.schema.keyword_table import asserted
 from schemagen.threads.forking import long_lock
 from schemagen.writers.classes import FORM
-from schemagen.writers.walk import JSON_NUMBER, RuleWriter
+from schemagen.writers.walk import JSON_NUMBER, RuleWriter, may_be_empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,9 +107,8 @@ class PythonWriter(RuleWriter):
         return str(schema.get(FORM, "")) if isinstance(schema, dict) else ""
 
     def _scalar(self, value: ValueSet) -> Expression:
-        names = (("None", value.null), ("True", value.true), ("False", value.false))
-        words = [ast.literal(name) for name, is_there in names if is_there]
-        return self.text(ast.union(*words, self.number_texts(value), self.quoted_strings(value, _RAW)))
+        words = self.words(value, "True", "False", "None")
+        return self.text(ast.union(words, self.number_texts(value), self.quoted_strings(value, _RAW)))
 
     def _array(self, disjunct: ArrayDisjunct, form: str) -> Expression:
         self.check_array(disjunct)
@@ -150,9 +149,8 @@ class PythonWriter(RuleWriter):
         parts = [(self._member(member, is_call=is_call), member.needed) for member in members]
         first, after = self._undeclared(disjunct, has_declared=bool(members))
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
-        may_be_empty = not disjunct.required and disjunct.min_properties == 0
         body = self.members(parts, _COMMA, first, after)
-        empty = literal(opening + closing) if may_be_empty else NOTHING
+        empty = literal(opening + closing) if may_be_empty(disjunct) else NOTHING
         return alternatives(empty, sequence(literal(opening), body, literal(closing)))
 
     def _member(self, member: Member, *, is_call: bool) -> Expression:

@@ -143,10 +143,9 @@ class TableWriter(RuleWriter):
     def cells(self, column: Column, *, is_alone: bool) -> Expression:
         """Return the cells of a column; where it is the only one, none of them is empty."""
         value = column.value
-        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
         empty = [ast.EPSILON] if column.empty in ("null", "left out") else []
         strings = self.cell_text(self.strings(value), may_be_empty=column.empty == "string" and not is_alone)
-        return self.text(ast.union(self.number_texts(value), strings, *words, *empty))
+        return self.text(ast.union(self.number_texts(value), strings, self.words(value), *empty))
 
     # --- reading -------------------------------------------------------------------------------------------------------
 

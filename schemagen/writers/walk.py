@@ -196,6 +196,11 @@ class RuleWriter(ABC):
         """Return the JSON texts of the numbers of a value."""
         return ast.union(*(number_pattern(disjunct, self.numbers) for disjunct in value.numbers))
 
+    def words(self, value: ValueSet, true: str = "true", false: str = "false", null: str | None = None) -> ast.Regex:
+        """Return the words for the booleans of a value, and for null if there is one."""
+        words = ((true, value.true), (false, value.false), (null, value.null))
+        return ast.union(*(ast.literal(word) for word, is_there in words if is_there and word is not None))
+
     def strings(self, value: ValueSet) -> ast.Regex:
         """Return the strings of a value, as they are."""
         return ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
@@ -218,8 +223,7 @@ class RuleWriter(ABC):
         Raises:
             UnsupportedTypeError: They have a text in common; of a schema `UnsupportedSchemaError`.
         """
-        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
-        known = ast.union(self.number_texts(value), *words)
+        known = ast.union(self.number_texts(value), self.words(value))
         if value.strings and known != ast.EMPTY and not is_empty(ast.conjunction(known, self.strings(value))):
             fix = "use a pattern or a Literal for the string, or another format"
             raise self.refuse("a string or a number or boolean", "a string may look like the other", fix)
@@ -389,6 +393,11 @@ def _is_written_out(body: Expression) -> bool:
     if isinstance(body, Text):
         return size_of(body.regex)[0] <= MAX_WRITTEN_OUT
     return body in (NOTHING, EMPTY_TEXT)
+
+
+def may_be_empty(disjunct: ObjectDisjunct) -> bool:
+    """Whether an object may have no members."""
+    return not disjunct.required and disjunct.min_properties == 0
 
 
 def few_texts(regex: ast.Regex, most: int) -> list[str] | None:

@@ -315,9 +315,8 @@ class XmlWriter(RuleWriter):
 
     def _written(self, content: Content, depth: int | None) -> Expression:
         value = content.value
-        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
         empty = EMPTY_TEXT if value.null else NOTHING
-        scalars = self.text(ast.union(content.numbers, text_of(content.strings), *words))
+        scalars = self.text(ast.union(content.numbers, text_of(content.strings), self.words(value)))
         objects = [self._object(children, depth) for children in content.objects]
         lists = [] if content.array is None else [self._list(content.array, depth)]
         return alternatives(empty, scalars, *objects, *lists)

@@ -31,7 +31,7 @@ from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.regex.wildcards import unquoted_text
 from schemagen.schema.strings import string_pattern
-from schemagen.writers.walk import JSON_NUMBER, RuleWriter
+from schemagen.writers.walk import JSON_NUMBER, RuleWriter, may_be_empty
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Expression
@@ -109,8 +109,6 @@ class YamlWriter(RuleWriter):
     # --- scalars -------------------------------------------------------------------------------------------------------
 
     def _scalar(self, value: ValueSet, *, in_flow: bool) -> ast.Regex:
-        names = (("null", value.null), ("true", value.true), ("false", value.false))
-        words = [ast.literal(name) for name, is_there in names if is_there]
         numbers = ast.conjunction(self.number_texts(value), agreed_numbers()) if value.numbers else ast.EMPTY
         plain = plain_scalars(in_flow=in_flow)
         strings: list[ast.Regex] = []
@@ -122,11 +120,11 @@ class YamlWriter(RuleWriter):
                 for text in sorted(disjunct.values):
                     spelled = (scalar_text(text, in_flow=in_flow), quoted_text(text, _RAW))
                     strings += [ast.literal(each) for each in spelled if each is not None]
-        return ast.union(*words, numbers, *strings)
+        return ast.union(self.words(value, null="null"), numbers, *strings)
 
     def _inline(self, value: ValueSet) -> Expression:
         empty = [literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
-        empty += [literal("{}") for disjunct in value.objects if _may_be_empty(disjunct)]
+        empty += [literal("{}") for disjunct in value.objects if may_be_empty(disjunct)]
         return alternatives(self.text(self._scalar(value, in_flow=False)), *empty)
 
     # --- block style ---------------------------------------------------------------------------------------------------
@@ -188,11 +186,7 @@ class YamlWriter(RuleWriter):
                     (sequence(literal(f"{self._key(member.key)}: "), self.value(member.values)), member.needed)
                 )
         body = sequence(literal("{"), self.members(parts, literal(", ")), literal("}"))
-        return alternatives(literal("{}") if _may_be_empty(disjunct) else NOTHING, body)
-
-
-def _may_be_empty(disjunct: ObjectDisjunct) -> bool:
-    return not disjunct.required and disjunct.min_properties == 0
+        return alternatives(literal("{}") if may_be_empty(disjunct) else NOTHING, body)
 
 
 def scalar_text(text: str, *, in_flow: bool) -> str | None:
