@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.syntax import NOTHING, Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
 from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
 from schemagen.regex.wildcards import text_up_to
@@ -178,6 +178,14 @@ def only_text(regex: ast.Regex) -> str | None:
             return None
         text += chr(part.ranges[0][0])
     return text or None
+
+
+def dispatched_tokens(taken: Expression, *, loop: bool) -> Expression:
+    """Return text in which expressions that begin with tokens may stand: tokens are no text, so it needs no search."""
+    text = Text(ast.ANY_STRING)
+    if loop:
+        return sequence(repeat(sequence(text, taken), 0, None), text)
+    return sequence(text, alternatives(taken, EMPTY_TEXT))
 
 
 def text_of(regex: ast.Regex) -> Expression:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from schemagen.context_free.syntax import Token
 from schemagen.errors import GrammarSyntaxError, LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
 from schemagen.regex.ast import MAX_CODE_POINT
 from schemagen.regex.parse import MAX_COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Characters of a grammar text.
 MAX_LENGTH = 1_000_000
@@ -114,6 +118,42 @@ class Scanner:
             shown = significant[:20]
             raise self.limit(f"a repetition counts to {shown}, limit {MAX_COUNT}", at, fix="lower the bound")
         return int(significant)
+
+    def bounds(self, least: str, most: str, at: int) -> tuple[int, int | None]:
+        """Return the counts of a repetition, whose upper one may be empty for no bound.
+
+        Raises:
+            GrammarSyntaxError: They are the wrong way round.
+            LimitError: One is too large.
+        """
+        low = self.count(least, at)
+        high = self.count(most, at) if most else None
+        if high is not None and high < low:
+            raise self.error(f"a repetition of at least {low} and at most {high}", at, fix=f"write {{{high},{low}}}")
+        return low, high
+
+    def check_depth(self, at: int, depth: int, fix: str = "give the inner ones names") -> None:
+        """Refuse a group that is inside of too many others.
+
+        Raises:
+            LimitError: It is.
+        """
+        if depth == MAX_NESTING:
+            raise self.limit(f"groups are nested {depth + 1} deep, limit {MAX_NESTING}", at, fix=fix)
+
+    def listed(self, closing: str, blank: re.Pattern[str], fix: str = "") -> Iterator[None]:
+        """Yield before each element of a list up to its closing sign, with commas between them and perhaps after the last.
+
+        Raises:
+            GrammarSyntaxError: There is no comma between two of them.
+        """
+        self.match(blank)
+        while not self.take(closing):
+            yield
+            self.match(blank)
+            if not self.take(",") and not self.sees(closing):
+                raise self.unexpected(f"',' or {closing!r}", fix)
+            self.match(blank)
 
     def code_point(self, digits: str, at: int) -> int:
         """Return the code point with these hexadecimal digits.

@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemagen.context_free.regular import dispatched, text_of
+from schemagen.context_free.regular import dispatched, dispatched_tokens, text_of
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -449,23 +449,15 @@ def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Exp
     first = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
     if stop and needed:
         return first
-    free = _between_tokens(first, loop=not stop)
+    free = dispatched_tokens(first, loop=not stop)
     return sequence(first, free) if needed else free
-
-
-def _between_tokens(taken: Expression, *, loop: bool) -> Expression:
-    """Return text with what begins with tokens in it: they are no text, so nothing has to be looked for."""
-    text = Text(ast.ANY_STRING)
-    if loop:
-        return sequence(repeat(sequence(text, taken), 0, None), text)
-    return sequence(text, alternatives(taken, EMPTY_TEXT))
 
 
 def _token_dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
     pairs = fields.some("rules", lambda value, at: _pair(reader, value, at, around, fields.token))
     _leave_out(reader, fields, [token for token, _ in pairs])
     taken = alternatives(*(sequence(token, rest) for token, rest in pairs))
-    return _between_tokens(taken, loop=fields.flag("loop", default=True))
+    return dispatched_tokens(taken, loop=fields.flag("loop", default=True))
 
 
 def _any_token_but(_reader: Reader, fields: Fields, _around: Around) -> Expression:

@@ -275,8 +275,7 @@ class _Xgrammar(_ByHeads):
 
     def _arguments(self, macro: str, at: int) -> Arguments:
         found = Arguments(macro, at)
-        self.scanner.match(self.blank)
-        while not self.scanner.take(")"):
+        for _ in self.scanner.listed(")", self.blank):
             value = self._value()
             self.scanner.match(self.blank)
             if isinstance(value, Name) and self.scanner.take("="):
@@ -284,10 +283,6 @@ class _Xgrammar(_ByHeads):
                 found.named[value.text] = self._value()
             else:
                 found.positional.append(value)
-            self.scanner.match(self.blank)
-            if not self.scanner.take(",") and not self.scanner.sees(")"):
-                raise self.scanner.unexpected("',' or ')'")
-            self.scanner.match(self.blank)
         for value in found.positional:
             for each in value if isinstance(value, tuple) else ():
                 if isinstance(each, Name):
@@ -300,7 +295,7 @@ class _Xgrammar(_ByHeads):
         if self.scanner.take('"'):
             return quoted(self.scanner, '"', at, _ESCAPES)
         if self.scanner.take("(") and not in_tuple:
-            return self._tuple()
+            return tuple(self._value(in_tuple=True) for _ in self.scanner.listed(")", self.blank))
         digits = self.scanner.match(_INTEGER)
         if digits:
             return int(digits[0])
@@ -309,17 +304,6 @@ class _Xgrammar(_ByHeads):
             self.scanner.at = at
             raise self.scanner.unexpected("a literal, an integer, true, false, a name or a tuple of them")
         return name[0] == "true" if name[0] in ("true", "false") else Name(name[0], at)
-
-    def _tuple(self) -> tuple[object, ...]:
-        values: list[object] = []
-        self.scanner.match(self.blank)
-        while not self.scanner.take(")"):
-            values.append(self._value(in_tuple=True))
-            self.scanner.match(self.blank)
-            if not self.scanner.take(",") and not self.scanner.sees(")"):
-                raise self.scanner.unexpected("',' or ')'")
-            self.scanner.match(self.blank)
-        return tuple(values)
 
 
 _CODE = re.compile(r"#x([0-9a-fA-F]+)")

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemagen.context_free.regular import dispatched, text_of
+from schemagen.context_free.regular import dispatched, dispatched_tokens, text_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     Expression,
@@ -24,7 +24,6 @@ from schemagen.context_free.syntax import (
     Token,
     TokenRun,
     alternatives,
-    repeat,
     sequence,
 )
 from schemagen.errors import InvalidPatternError, UnsupportedPatternError
@@ -241,10 +240,7 @@ def _token_tag_dispatch(macro: _Macro) -> Expression:
     for pair in macro.given.positional:
         if isinstance(pair, tuple) and pair[0] in excluded:
             raise macro.error(f"excludes the token {pair[0]!r}, which it names", "drop one of both")
-    text = Text(ast.ANY_STRING)
-    if macro.flag("loop_after_dispatch", default=True):
-        return sequence(repeat(sequence(text, alternatives(*taken)), 0, None), text)
-    return sequence(text, alternatives(*taken, EMPTY_TEXT))
+    return dispatched_tokens(alternatives(*taken), loop=macro.flag("loop_after_dispatch", default=True))
 
 
 def _token_and_rule(macro: _Macro, pair: object) -> Expression:

@@ -13,7 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from schemagen.context_free.scanner import MAX_NESTING, Scanner
+from schemagen.context_free.scanner import Scanner
 from schemagen.context_free.simplify import productive, reachable, recursion_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -213,13 +213,7 @@ class Notation(ABC):
         if found is None or not (found[1] or (self.has_open_low and found[3])):
             wanted = "{m}, {m,}, {,n} or {m,n}" if self.has_open_low else "{m}, {m,} or {m,n}"
             raise self.scanner.error("a repetition that cannot be read", at, fix=f"write {wanted}")
-        low = self.scanner.count(found[1] or "0", at)
-        high = low if not found[2] else self.scanner.count(found[3], at) if found[3] else None
-        if high is not None and high < low:
-            raise self.scanner.error(
-                f"a repetition of at least {low} and at most {high}", at, fix=f"write {{{high},{low}}}"
-            )
-        return low, high
+        return self.scanner.bounds(found[1] or "0", found[3] if found[2] else found[1], at)
 
     def symbol(self, depth: int) -> Expression:
         """Read a group, a name or a terminal."""
@@ -236,12 +230,7 @@ class Notation(ABC):
 
     def group(self, at: int, depth: int) -> Expression:
         """Read the rest of a group that began at ``at``."""
-        if depth == MAX_NESTING:
-            raise self.scanner.limit(
-                f"groups are nested {depth + 1} deep, limit {MAX_NESTING}",
-                at,
-                fix="give the inner ones names, as rules",
-            )
+        self.scanner.check_depth(at, depth, "give the inner ones names, as rules")
         self.scanner.match(self.blank)
         if self.scanner.take(")"):
             return EMPTY_TEXT

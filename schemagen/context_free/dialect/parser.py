@@ -16,7 +16,7 @@ from typing import Any
 from schemagen.context_free.dialect import nodes
 from schemagen.context_free.dialect.nodes import COMMON, is_terminal_name
 from schemagen.context_free.dialect.parameters import read_condition, read_value
-from schemagen.context_free.scanner import MAX_NESTING, Escapes, Scanner, quoted
+from schemagen.context_free.scanner import Escapes, Scanner, quoted
 from schemagen.errors import LimitError
 
 _BLANKS = re.compile(r"(?:[ \t\f]|(?:#|//)[^\r\n]*|\\\r?\n)+")
@@ -233,18 +233,13 @@ class DialectParser:
         """Read the rest of ``[lazy, stop="...", ...]``."""
         given = nodes.Attributes()
         seen: set[str] = set()
-        self.scanner.match(_BLANKS)
-        while not self.scanner.take("]"):
+        for _ in self.scanner.listed("]", _BLANKS, f'write {name}[lazy, suffix="..."]: ...'):
             key = self._name("an attribute")
             if key[0] in seen and key[0] != "lazy":  # which both peers read
                 raise self.scanner.error(f"the attribute {key[0]!r} is given twice", key.start(), fix="leave one out")
             seen.add(key[0])
             self.scanner.match(_BLANKS)
             given = self._attribute(given, key[0], key.start(), has_value=self.scanner.take("="))
-            self.scanner.match(_BLANKS)
-            if not self.scanner.take(",") and not self.scanner.sees("]"):
-                raise self.scanner.unexpected("',' or ']'", fix=f'write {name}[lazy, suffix="..."]: ...')
-            self.scanner.match(_BLANKS)
         if given.stop_capture is not None and given.ending is None:
             raise self.scanner.error(
                 "stop_capture= without stop= or suffix=",
@@ -362,7 +357,7 @@ class DialectParser:
             return part
         tilde = self.scanner.match(_TILDE)
         if tilde:
-            return self._bounded(part, tilde[1], tilde[2] or tilde[1], at)
+            return nodes.Repetition(part, *self.scanner.bounds(tilde[1], tilde[2] or tilde[1], at))
         found = self.scanner.match(_COUNTS)
         if found is None or not (found[1] or found[3]):
             if isinstance(part, nodes.Name):
@@ -370,16 +365,8 @@ class DialectParser:
             raise self.scanner.error(
                 "a repetition that cannot be read", at, fix="write {m}, {m,}, {,n}, {m,n}, ~m or ~m..n"
             )
-        return self._bounded(part, found[1] or "0", found[3] if found[2] else found[1], at)
-
-    def _bounded(self, part: nodes.Node, least: str, most: str, at: int) -> nodes.Node:
-        low = self.scanner.count(least, at)
-        high = self.scanner.count(most, at) if most else None
-        if high is not None and high < low:
-            raise self.scanner.error(
-                f"a repetition of at least {low} and at most {high}", at, fix=f"write {{{high},{low}}}"
-            )
-        return nodes.Repetition(part, low, high)
+        counts = self.scanner.bounds(found[1] or "0", found[3] if found[2] else found[1], at)
+        return nodes.Repetition(part, *counts)
 
     def _symbol(self, depth: int) -> nodes.Node:
         """Read a group, a name, a literal, a pattern, a token or a directive that is one of them."""
@@ -409,17 +396,11 @@ class DialectParser:
         raise self.scanner.unexpected("a symbol")
 
     def _group(self, at: int, closing: str, depth: int) -> nodes.Node:
-        self._check_depth(at, depth)
+        self.scanner.check_depth(at, depth)
         part = self._choice(depth + 1, in_group=True)
         if not self.scanner.take(closing):
             raise self.scanner.error("a group is never closed", at, fix=f"write {closing!r} at its end")
         return part
-
-    def _check_depth(self, at: int, depth: int) -> None:
-        if depth == MAX_NESTING:
-            raise self.scanner.limit(
-                f"groups are nested {depth + 1} deep, limit {MAX_NESTING}", at, fix="give the inner ones names"
-            )
 
     def _literal(self, at: int) -> nodes.Node:
         text = self._quoted(at)
@@ -458,7 +439,7 @@ class DialectParser:
             raise self.scanner.error(
                 f"the directive {directive} within a rule", at, fix="use %json, %regex or %lark there"
             )
-        self._check_depth(at, depth)
+        self.scanner.check_depth(at, depth)
         self._expect("{")
         grammar = self._grammar(depth + 1)
         if not self.scanner.take("}"):
