@@ -80,11 +80,7 @@ def byte_automaton(regex: ast.Regex, limits: Limits) -> ByteAutomaton:
 
 
 def _close(table: _core.TokenTable, most: int, deadline: Deadline) -> None:
-    """Compute the rows of all states.
-
-    Raises:
-        LimitError: There are more than ``most``, or it takes too long.
-    """
+    """Compute the rows of all states."""
     while not table.is_closed:
         deadline.check()
         table.expand(_AT_ONCE)

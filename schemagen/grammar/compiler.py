@@ -202,11 +202,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
 
 def _written(spec: Any, as_: TextFormat, **of_json: Any) -> Written[Any]:
-    """Return the spec of a format other than JSON.
-
-    Raises:
-        OptionError: There is no such format, or it is not for such a spec, or an option of JSON was given.
-    """
+    """Return the spec of a format other than JSON."""
     from schemagen.grammar.written import written
 
     check_format(as_)
@@ -229,9 +225,6 @@ def _compile_without_collector(
     one, 0.1 s with transformers loaded, at one in some 500 schemas. The switch is global: of several compilations side by
     side the first to end turns collection on again, so it is never off for long. A thread that turns it off itself in this
     short time may find it on again. An interpreter without the global lock has no generations, and nothing to gain.
-
-    Raises:
-        LimitError: The schema is nested deeper than Python calls may be.
     """
     collecting = HAS_LOCK and gc.isenabled()
     try:
@@ -253,9 +246,6 @@ def _compile_without_collector(
 
 def _refuse_unwritable(grammar: Grammar) -> None:
     """Refuse a vocabulary with which no text of a grammar can begin.
-
-    Raises:
-        VocabularyError: The first mask is empty.
 
     Cost: nothing for a vocabulary that can spell ASCII byte by byte; else the first mask.
     """

@@ -424,10 +424,6 @@ def _combined(parts: tuple[Any, ...], combination: Callable[..., Any]) -> Gramma
     Args:
         parts: One compiled grammar at least, all of them over the same vocabulary.
         combination: Makes the spec of the parts, which are specs only.
-
-    Raises:
-        OptionError: There is no compiled grammar, or two were compiled in different ways.
-        SchemagenError: As `schemagen.compile` does.
     """
     grammars = [part for part in parts if isinstance(part, Grammar)]
     if not grammars:

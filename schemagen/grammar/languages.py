@@ -136,11 +136,7 @@ def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:
 
 
 def _regex_of_grammar(spec: ContextFree[Any]) -> ast.Regex:
-    """Return the language of a grammar whose rules can be written out as one expression.
-
-    Raises:
-        UnsupportedGrammarError: It is recursive, too large for that, or names tokens.
-    """
+    """Return the language of a grammar whose rules can be written out as one expression."""
     from schemagen.context_free.simplify import simplified
 
     spec.check_regular()

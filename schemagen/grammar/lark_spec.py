@@ -334,11 +334,7 @@ def _bindings(bind: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def _definition(name: str, spec: Any) -> str:
-    """Return a line by which lark reads a terminal as the spec bound to it.
-
-    Raises:
-        UnsupportedGrammarError: It cannot be written as a pattern of lark.
-    """
+    """Return a line by which lark reads a terminal as the spec bound to it."""
     from schemagen.regex.printing import to_python_re
 
     if isinstance(spec, Choice | tuple):

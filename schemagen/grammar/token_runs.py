@@ -93,11 +93,7 @@ def counting_engine(
 
 
 def _refuse_ends(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> None:
-    """Refuse tokens that are named and end a text: they end the whole here, and cannot stand in it.
-
-    Raises:
-        UnsupportedGrammarError: There is one.
-    """
+    """Refuse tokens that are named and end a text: they end the whole here, and cannot stand in it."""
     for token in tokens_in(grammar):
         if not set(vocabulary.eos_token_ids).isdisjoint(ids_of(token, vocabulary)):
             raise unsupported(
@@ -173,12 +169,7 @@ def _closure(starts: Iterable[int], after: Callable[[int], set[int]]) -> set[int
 
 
 def _count(run: TokenRun, vocabulary: Vocabulary) -> TokenCount:
-    """Return how many tokens a run has, and which.
-
-    Raises:
-        UnsatisfiableSchemaError: There are none.
-        UnsupportedGrammarError: The vocabulary does not have one that is left out.
-    """
+    """Return how many tokens a run has, and which."""
     left_out = {token_id for token in run.but for token_id in any_ids_of(token, vocabulary)}
     found = [each for each in _members(vocabulary, run.has_lines, run.within is None) if each not in left_out]
     if not found:

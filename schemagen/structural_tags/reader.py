@@ -194,11 +194,7 @@ def _check_end(fields: Fields, around: Around, excludes: list[str], most: int | 
 
 
 def _few(fields: Fields, literals: list[str]) -> list[str]:
-    """Return some literals, each of them once.
-
-    Raises:
-        LimitError: They are too many.
-    """
+    """Return some literals, each of them once."""
     different = list(dict.fromkeys(literals))
     if len(different) > MAX_LITERALS:
         raise LimitError(

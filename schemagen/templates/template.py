@@ -224,11 +224,7 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
 
 
 def _check_fields(names: list[str], fields: Fields, into: Any) -> None:
-    """Refuse holes that do not fill a class.
-
-    Raises:
-        OptionError: A field without a default has no hole, or a hole names no field.
-    """
+    """Refuse holes that do not fill a class."""
     if others := [name for name in names if name not in fields.types]:
         close = difflib.get_close_matches(others[0], fields.types, 1)
         fix = "leave out the hole, or the class: the value then has an attribute for each hole"

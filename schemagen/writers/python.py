@@ -214,11 +214,7 @@ class _Source(NamedTuple):
 
     @classmethod
     def of(cls, text: str, named: Mapping[str, Any]) -> _Source:
-        """Parse a text.
-
-        Raises:
-            PythonSyntaxError: It is no expression on one line.
-        """
+        """Parse a text."""
         if "\n" in text or "\r" in text:
             raise PythonSyntaxError("the text has more than one line")
         try:
@@ -229,11 +225,7 @@ class _Source(NamedTuple):
         return cls(text.encode(), tree, named)
 
     def json(self, node: python_ast.expr) -> str:
-        """Return an expression as JSON.
-
-        Raises:
-            PythonSyntaxError: It is none of those that are written.
-        """
+        """Return an expression as JSON."""
         if isinstance(node, python_ast.Constant) and isinstance(node.value, str):
             return json.dumps(node.value, ensure_ascii=False)
         if isinstance(node, python_ast.Constant) and (node.value is None or isinstance(node.value, bool)):
@@ -272,11 +264,7 @@ class _Source(NamedTuple):
         return _object_text(parts)
 
     def called(self, node: python_ast.Call) -> tuple[str, dict[str, python_ast.expr]]:
-        """Return the name and the arguments of a call.
-
-        Raises:
-            PythonSyntaxError: It calls something else, or has arguments without names.
-        """
+        """Return the name and the arguments of a call."""
         name = node.func.id if isinstance(node.func, python_ast.Name) else ""
         is_set = name == "set" and not node.keywords
         if node.args or not (is_set or name in self.named):

@@ -82,11 +82,7 @@ class TableWriter(RuleWriter):
         return self._rows()[1]
 
     def _rows(self) -> tuple[ArrayDisjunct, list[Column]]:
-        """Return the list and the columns.
-
-        Raises:
-            UnsupportedTypeError: It is no list of flat rows; of a schema `UnsupportedSchemaError`.
-        """
+        """Return the list and the columns."""
         fix = "give list[Row], where Row is a class or a TypedDict of scalars"
         value = self.normaliser.value(self.normaliser.root)
         others = (value.null, value.true, value.false, value.numbers, value.strings, value.objects)

@@ -208,11 +208,7 @@ class Contents:
         return schema.get("default", Ellipsis) if isinstance(schema, dict) else Ellipsis
 
     def _merged(self, objects: tuple[tuple[Child, ...], ...]) -> dict[str, Child]:
-        """Return the children of several objects by key.
-
-        Raises:
-            UnsupportedTypeError: One is read in several ways; of a schema `UnsupportedSchemaError`.
-        """
+        """Return the children of several objects by key."""
         found: dict[str, Child] = {}
         for key in dict.fromkeys(child.key for children in objects for child in children):
             same = [child for children in objects for child in children if child.key == key]

@@ -126,11 +126,7 @@ class _Rules:
         self._scopes = 0
 
     def start_of(self, grammar: nodes.Grammar, start: str) -> Expression:
-        """Return the call of the start rule of a grammar.
-
-        Raises:
-            GrammarError: It has none, or its definitions cannot be read.
-        """
+        """Return the call of the start rule of a grammar."""
         prefix = f"{self._scopes}." if self._scopes else ""
         self._scopes += 1
         if start not in grammar.rules:
@@ -148,12 +144,7 @@ class _Rules:
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
 
     def write_out(self) -> None:
-        """Make the bodies of all rules that are called.
-
-        Raises:
-            GrammarError: One of them cannot be read, or enforced.
-            LimitError: There are too many.
-        """
+        """Make the bodies of all rules that are called."""
         while self._todo:
             scope, name, parameter = self._todo.pop()
             key = _key(scope, name, parameter)

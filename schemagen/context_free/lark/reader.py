@@ -165,11 +165,7 @@ def _has_none(regex: ast.Regex) -> bool:
 
 
 def _indentation(indenter: Any) -> Indentation | None:
-    """Return how an `Indenter` of lark makes blocks of lines; None for no indenter.
-
-    Raises:
-        UnsupportedGrammarError: It is something else, or does more.
-    """
+    """Return how an `Indenter` of lark makes blocks of lines; None for no indenter."""
     if indenter is None:
         return None
     indents = indents_of(indenter)

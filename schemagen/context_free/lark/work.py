@@ -83,11 +83,7 @@ class _Work:
         self.steps = 0
 
     def add(self, steps: int, what: str) -> None:
-        """Count steps.
-
-        Raises:
-            LimitError: They are too many.
-        """
+        """Count steps."""
         self.steps += steps
         if self.steps > MAX_STEPS:
             raise _too_much(what)
@@ -298,11 +294,7 @@ def _is_optional(tree: Any) -> bool:
 
 
 def _instances(rules: Mapping[str, Any], templates: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[str]:
-    """Return the templates that rules are made of, once for each way to fill them.
-
-    Raises:
-        LimitError: They are too many; a template may use itself with ever longer arguments.
-    """
+    """Return the templates that rules are made of, once for each way to fill them."""
     todo = [(tree, dict[str, str]()) for tree in rules.values()]
     made: dict[str, str] = {}
     while todo:
