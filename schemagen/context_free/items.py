@@ -109,7 +109,10 @@ class _Positions:
         if isinstance(expression, Sequence):
             return self.join([self.part(each) for each in expression.parts])
         if isinstance(expression, Alternatives):
-            return _either([self.part(each) for each in expression.parts])
+            parts = [self.part(each) for each in expression.parts]
+            first = tuple(chain.from_iterable(part.first for part in parts))
+            last = tuple(chain.from_iterable(part.last for part in parts))
+            return _Part(first, last, any(part.nullable for part in parts))
         if isinstance(expression, Repeat):
             return self.repeated(expression)
         if isinstance(expression, Text):
@@ -187,14 +190,6 @@ class _Positions:
             rest = self.join([part, rest])
             rest.nullable = True
         return rest
-
-
-def _either(parts: list[_Part]) -> _Part:
-    return _Part(
-        tuple(chain.from_iterable(part.first for part in parts)),
-        tuple(chain.from_iterable(part.last for part in parts)),
-        any(part.nullable for part in parts),
-    )
 
 
 def _too_long() -> LimitError:
@@ -317,14 +312,12 @@ def _numbered(read: _Automaton, symbols: list[Symbol], same: list[int], edges: l
     )
 
 
+#: Cached, for the text of a long pattern takes time.
+_written = lru_cache(maxsize=1024)(repr)
+
+
 def written(symbol: Symbol) -> str:
     """Return what symbols are sorted by."""
     if isinstance(symbol, Rule | Terminal):  # most are; `repr` of a dataclass takes much longer
         return f"{type(symbol).__name__}(name={symbol.name!r})"
     return _written(symbol)
-
-
-@lru_cache(maxsize=1024)
-def _written(symbol: Symbol) -> str:
-    """Return the text of a symbol. Cached: that of a long pattern takes time."""
-    return repr(symbol)

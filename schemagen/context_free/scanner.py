@@ -70,6 +70,11 @@ class Scanner:
             self.at += len(expected)
         return found
 
+    def character(self) -> str:
+        """Read the next character; there has to be one."""
+        self.at += 1
+        return self.text[self.at - 1]
+
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Read the match of the pattern here, if there is one."""
         found = pattern.match(self.text, self.at)
@@ -231,8 +236,7 @@ class Escapes:
     def read(self, scanner: Scanner) -> str:
         """Read a character, which may be written as an escape."""
         at = scanner.at
-        scanner.at += 1
-        character = scanner.text[at]
+        character = scanner.character()
         if character != "\\":
             return character
         letter = scanner.text[scanner.at : scanner.at + 1]
@@ -279,15 +283,8 @@ def quoted(scanner: Scanner, quote: str, at: int, escapes: Escapes | None) -> st
                 else f"write {quote} at its end; a line break in it is \\n"
             )
             raise scanner.error("a literal is never closed", at, fix=fix)
-        characters.append(_character(scanner, escapes))
+        characters.append(scanner.character() if escapes is None else escapes.read(scanner))
     return "".join(characters)
-
-
-def _character(scanner: Scanner, escapes: Escapes | None) -> str:
-    if escapes is not None:
-        return escapes.read(scanner)
-    scanner.at += 1
-    return scanner.text[scanner.at - 1]
 
 
 class CharacterSet:

@@ -184,7 +184,9 @@ class Drawing:
         lines = [f"flowchart {'LR' if self.sideways else 'TB'}"]
         if self.caption:
             lines.insert(0, f"%% {' '.join(self.caption.split())}")
-        lines += [f"    {node.name}{_mermaid_node(node)}" for node in self.nodes]
+        lines += [
+            f"    {node.name}{_MERMAID_NODES[node.kind].format(_mermaid_text(node.label))}" for node in self.nodes
+        ]
         lines += [f"    {edge.source} {_mermaid_arrow(edge)} {edge.target}" for edge in self.edges]
         for kind, style in _MERMAID_CLASSES.items():
             names = [node.name for node in self.nodes if node.kind == kind]
@@ -269,10 +271,6 @@ def _mermaid_text(text: str) -> str:
     lines = text.replace("\\n", "\\\u200bn").split("\n")
     lines = [_MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line) for line in lines]
     return f'"{"<br>".join(lines)}"'
-
-
-def _mermaid_node(node: Node) -> str:
-    return _MERMAID_NODES[node.kind].format(_mermaid_text(node.label))
 
 
 def _mermaid_arrow(edge: Edge) -> str:

@@ -62,8 +62,10 @@ def draw_rules(grammar: ContextFreeGrammar, *, max_rules: int) -> Railroad:
     left = len(order) - len(drawn)
     caption = f"{len(drawn)} {'rule' if len(drawn) == 1 else 'rules'}; terminals are round"
     caption += f"; {left:,} more {'rule' if left == 1 else 'rules'} not drawn" if left else ""
-    nodes, edges = _graph(bodies, languages)
-    return Railroad(nodes, edges, caption, charts=tuple(charts))
+    graph = _Graph(languages)
+    for name, body in bodies.items():
+        graph.add(name, body)
+    return Railroad(tuple(graph.nodes), tuple(graph.edges), caption, charts=tuple(charts))
 
 
 # --- the rules as they were written ----------------------------------------------------------------------------------
@@ -240,10 +242,3 @@ class _Graph:
         begins = [edge.target for edge in self.edges if edge.source in before and edge.target in own]
         for target in dict.fromkeys(begins):
             self._connect([end for end in ends if end in own], target)
-
-
-def _graph(bodies: dict[str, Expression], languages: _Languages) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    graph = _Graph(languages)
-    for name, body in bodies.items():
-        graph.add(name, body)
-    return tuple(graph.nodes), tuple(graph.edges)

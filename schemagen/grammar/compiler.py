@@ -276,7 +276,11 @@ def _warn_of_engine(engine: Any) -> None:
 def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
     check_flag("strict", strict)
     if cache is not None and cache != "memory":
-        raise _no_cache(cache)
+        raise OptionError(
+            f"cache={cache!r:.80}",
+            why="grammars are kept in memory; what a folder keeps from process to process is a vocabulary",
+            fix="choose 'memory' or None; give a folder to schemagen.load or Vocabulary.from_tokenizer",
+        )
     if limits is not None and not isinstance(limits, Limits):
         fix = "give schemagen.Limits(max_states=...)"
         if isinstance(limits, dict) and limits and all(isinstance(name, str) for name in limits):
@@ -288,14 +292,6 @@ def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, 
         )
     if not hasattr(type(vocabulary), "fingerprint"):
         raise _no_vocabulary(vocabulary)
-
-
-def _no_cache(cache: Any) -> OptionError:
-    return OptionError(
-        f"cache={cache!r:.80}",
-        why="grammars are kept in memory; what a folder keeps from process to process is a vocabulary",
-        fix="choose 'memory' or None; give a folder to schemagen.load or Vocabulary.from_tokenizer",
-    )
 
 
 def _no_vocabulary(given: Any) -> VocabularyError:

@@ -143,12 +143,13 @@ class GrammarGraph:
     @cached_property
     def _engines(self) -> list[Engine | None]:
         """The engine of each part."""
-        return [self._engine_of(part.language) for part in self.parts]
-
-    def _engine_of(self, language: Any) -> Engine | None:
-        if language is None or isinstance(language, Grammar):
-            return cast("Engine | None", language)
-        return compile_language(language, self.vocabulary)
+        languages = (part.language for part in self.parts)
+        return [
+            cast("Engine | None", each)
+            if each is None or isinstance(each, Grammar)
+            else compile_language(each, self.vocabulary)
+            for each in languages
+        ]
 
 
 def _embedded(spec: Grammar | Inside, vocabulary: Vocabulary) -> _core.Constraint:

@@ -85,6 +85,11 @@ class Tag:
     rest: Expression
     at: str
 
+    @property
+    def whole(self) -> Expression:
+        """Its texts."""
+        return sequence(self.begin, self.rest)
+
 
 class Reader:
     """Reads one structural tag.
@@ -127,6 +132,14 @@ class Reader:
     def inner(self, fields: Fields, name: str, around: Around) -> Expression:
         """Return the texts of a format in a field."""
         return self.format(fields.value(name), fields.place(name), around)
+
+    def elements(self, fields: Fields, around: Around) -> list[Expression]:
+        """Return the texts of each format in the field ``elements``."""
+        return fields.some("elements", lambda value, at: self.format(value, at, around))
+
+    def tags(self, fields: Fields, around: Around) -> list[Tag]:
+        """Return the tags in the field ``tags``."""
+        return fields.some("tags", lambda value, at: self.tag(value, at, around))
 
     def tag(self, value: Any, at: str, around: Around) -> Tag:
         """Return a tag, whose type need not be said."""
@@ -279,11 +292,11 @@ def _placed(error: SchemagenError, at: str) -> SchemagenError:
 
 
 def _sequence(reader: Reader, fields: Fields, around: Around) -> Expression:
-    return sequence(*fields.some("elements", lambda value, at: reader.format(value, at, around)))
+    return sequence(*reader.elements(fields, around))
 
 
 def _or(reader: Reader, fields: Fields, around: Around) -> Expression:
-    return alternatives(*fields.some("elements", lambda value, at: reader.format(value, at, around)))
+    return alternatives(*reader.elements(fields, around))
 
 
 def _optional(reader: Reader, fields: Fields, around: Around) -> Expression:
@@ -314,14 +327,13 @@ def _repeat(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 
 def _tag(reader: Reader, fields: Fields, around: Around) -> Expression:
-    found = reader.tag(fields.whole, fields.at, around)
-    return sequence(found.begin, found.rest)
+    return reader.tag(fields.whole, fields.at, around).whole
 
 
 def _tags_with_separator(reader: Reader, fields: Fields, around: Around) -> Expression:
-    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
+    tags = reader.tags(fields, around)
     separator = literal(fields.text("separator"))
-    one = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
+    one = reader.assembly.shared(alternatives(*(tag.whole for tag in tags)), "tags")
     low, high = int(fields.flag("at_least_one")), 1 if fields.flag("stop_after_first") else None
     return separated(one, separator, low, high)
 
@@ -330,7 +342,7 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
     """Return free text with tags in it, each of which begins with a trigger."""
     triggers = fields.some("triggers", fields.nonempty_text)
     excludes = fields.texts("excludes", ())
-    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
+    tags = reader.tags(fields, around)
     taken = [_trigger_of(tag, triggers) for tag in tags]
     for index, trigger in enumerate(triggers):
         if trigger not in taken:
@@ -345,7 +357,7 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
         after[trigger].append(sequence(literal(tag.begin_text[len(trigger) :]), tag.rest))
     rules = [(trigger, alternatives(*rests)) for trigger, rests in after.items()]
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
-    first = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))
+    first = alternatives(*(tag.whole for tag in tags))
     if stop and needed:
         return first
     _check_end(fields, around, excludes)
@@ -427,7 +439,7 @@ def _leave_out(reader: Reader, fields: Fields, taken: Sequence[Token] = ()) -> N
 def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expression:
     """Return text with tags in it, each of which begins with a token."""
     triggers = fields.some("trigger_tokens", fields.token)
-    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
+    tags = reader.tags(fields, around)
     for tag in tags:
         if tag.begin not in triggers:
             raise GrammarSyntaxError(
@@ -442,7 +454,7 @@ def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Exp
             )
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
     _leave_out(reader, fields, triggers)
-    first = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
+    first = reader.assembly.shared(alternatives(*(tag.whole for tag in tags)), "tags")
     if stop and needed:
         return first
     free = dispatched_tokens(first, loop=not stop)

@@ -115,7 +115,8 @@ class Template(ContextFree[T_co]):
         pieces = pieces_of(text)
         given = _specs_of(pieces, into, holes)
         object.__setattr__(self, "text", _rewritten(pieces))
-        found = tuple((name, _hole_of(spec)) for name, spec in given.items())
+        inner = Template | Repeated
+        found = tuple((name, spec if isinstance(spec, inner) else hole_of(spec)) for name, spec in given.items())
         object.__setattr__(self, "holes", found)
         object.__setattr__(self, "into", into)
         own = into is not None and not is_typeddict(into) and not holes and all(said is None for _, _, said in pieces)
@@ -246,10 +247,6 @@ def _rewritten(pieces: list[Piece]) -> str:
     return "".join(
         text.replace("{", "{{").replace("}", "}}") + ("" if name is None else f"{{{name}}}") for text, name, _ in pieces
     )
-
-
-def _hole_of(spec: Any) -> Scalar | Template[Any] | Repeated:
-    return spec if isinstance(spec, Template | Repeated) else hole_of(spec)
 
 
 def _shown(hole: Scalar | Template[Any] | Repeated) -> str:

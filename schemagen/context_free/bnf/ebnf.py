@@ -322,8 +322,7 @@ class _CodedSet(CharacterSet):
         code = scanner.match(_CODE)
         if code:
             return chr(scanner.code_point(code[1], at))
-        scanner.at += 1
-        return scanner.text[at]
+        return scanner.character()
 
 
 _CODED_SET = _CodedSet()

@@ -17,7 +17,7 @@ Ignored texts are allowed after every terminal. Where llguidance and xgrammar di
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
 from schemagen.context_free.dialect import nodes
 from schemagen.context_free.dialect.competition import Kind, Places, resolved
@@ -163,12 +163,18 @@ class _Rules:
     def _definition(self, scope: _Scope, definition: nodes.Definition, parameter: int | None) -> Expression:
         attributes = definition.attributes
         if attributes.max_tokens is not None:
-            _max_tokens(self._scanner, attributes.max_tokens)
+            raise self._scanner.unsupported(
+                "the attribute max_tokens",
+                attributes.max_tokens,
+                why="rules are read over characters, whichever tokens these are written with",
+                fix="bound the number of characters: /.{1,100}/",
+            )
         is_lazy_alone = attributes.lazy and attributes.ending is None
         if self._patterns == "ecma-262" and is_lazy_alone and _ends_with_token(definition.body):
             return self._up_to_token(scope, definition)
         if attributes.is_shortest or (attributes.makes_terminal and _is_regular(definition.body)):
-            return self._terminal_rule(scope, definition)
+            regex, lazy = _terminal_of(scope, definition)
+            return self._place(scope, regex, definition.name, lazy=lazy)
         return self._expression(scope, definition.body, parameter)
 
     def _up_to_token(self, scope: _Scope, definition: nodes.Definition) -> Expression:
@@ -177,10 +183,6 @@ class _Rules:
         *before, token = definition.body.parts
         regex = scope.terminals.language(nodes.Series(tuple(before)))
         return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
-
-    def _terminal_rule(self, scope: _Scope, definition: nodes.Definition) -> Expression:
-        regex, lazy = _terminal_of(scope, definition)
-        return self._place(scope, regex, definition.name, lazy=lazy)
 
     def _call(self, scope: _Scope, name: nodes.Name, parameter: int | None) -> Expression:
         definition = scope.grammar.rules[name.name]
@@ -368,12 +370,8 @@ def _is_any_text(scope: _Scope, node: nodes.Node) -> bool:
 
 def _ends_with_token(node: nodes.Node) -> bool:
     """Whether an expression is a series whose last part is a token."""
-    return (
-        isinstance(node, nodes.Series)
-        and node.condition is None
-        and bool(node.parts)
-        and isinstance(node.parts[-1], nodes.Token)
-    )
+    is_series = isinstance(node, nodes.Series) and node.condition is None
+    return is_series and bool(node.parts) and isinstance(node.parts[-1], nodes.Token)
 
 
 def _has_loop(node: nodes.Node) -> bool:
@@ -382,16 +380,6 @@ def _has_loop(node: nodes.Node) -> bool:
         return node.high is None or _has_loop(node.part)
     return isinstance(node, nodes.Embedded) or (
         isinstance(node, nodes.Series | nodes.Choice) and any(map(_has_loop, node.parts))
-    )
-
-
-def _max_tokens(scanner: Scanner, at: int) -> NoReturn:
-    """Refuse a bound on the tokens of a rule, which is not supported yet."""
-    raise scanner.unsupported(
-        "the attribute max_tokens",
-        at,
-        why="rules are read over characters, whichever tokens these are written with",
-        fix="bound the number of characters: /.{1,100}/",
     )
 
 

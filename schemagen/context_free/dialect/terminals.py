@@ -59,7 +59,8 @@ class Terminals:
             while todo:
                 name = todo[-1]
                 definition = self._grammar.terminals[name]
-                missing = [each for each in names(definition.body) if self._is_missing(each)]
+                used = (each for each in names(definition.body) if each.name in self._grammar.terminals)
+                missing = [each for each in used if each.name not in self._known]
                 if name in self._known or not missing:
                     todo.pop()
                     open_terminals.pop(name, None)
@@ -76,9 +77,6 @@ class Terminals:
                             fix="make it a rule, with a small letter",
                         )
                 todo.append(missing[0].name)
-
-    def _is_missing(self, name: nodes.Name) -> bool:
-        return name.name in self._grammar.terminals and name.name not in self._known
 
     def _checked(self, name: str, body: nodes.Node, at: int) -> ast.Regex:
         regex = self.language(body)
@@ -118,7 +116,13 @@ class Terminals:
             return ast.repeat(self.language(node.part), node.low, node.high)
         if isinstance(node, nodes.Series | nodes.Choice | nodes.Conjunction):
             return self._joined(node)
-        raise self._no_terminal(node)
+        what = {nodes.Json: "%json", nodes.Embedded: "%lark", nodes.Token: "a token"}[type(node)]
+        raise self._scanner.error(
+            f"{what} in a terminal, or in a rule that is one",
+            node.at,
+            why="a terminal is a regular expression",
+            fix="use it in a rule without attributes",
+        )
 
     def _joined(self, node: nodes.Series | nodes.Choice | nodes.Conjunction) -> ast.Regex:
         if isinstance(node, nodes.Series) and node.condition is not None:
@@ -130,15 +134,6 @@ class Terminals:
             )
         join = {nodes.Series: ast.concat, nodes.Choice: ast.union, nodes.Conjunction: ast.conjunction}[type(node)]
         return join(*map(self.language, node.parts))
-
-    def _no_terminal(self, node: nodes.Json | nodes.Embedded | nodes.Token) -> Exception:
-        what = {nodes.Json: "%json", nodes.Embedded: "%lark", nodes.Token: "a token"}[type(node)]
-        return self._scanner.error(
-            f"{what} in a terminal, or in a rule that is one",
-            node.at,
-            why="a terminal is a regular expression",
-            fix="use it in a rule without attributes",
-        )
 
     def _called(self, node: nodes.Name) -> ast.Regex:
         if is_terminal_name(node.name):
@@ -157,7 +152,8 @@ class Terminals:
             if node.text not in self._literals:
                 self._literals[node.text] = ast.literal(node.text)
             return self._literals[node.text]
-        return parse_rust(f"(?i){_SPECIAL.sub(_escaped, node.text)}", search=False) if node.text else ast.EPSILON
+        escaped = _SPECIAL.sub(lambda found: f"\\x{{{ord(found[0]):x}}}", node.text)
+        return parse_rust(f"(?i){escaped}", search=False) if node.text else ast.EPSILON
 
     def _pattern(self, node: nodes.Pattern) -> ast.Regex:
         unknown = sorted(set(node.flags) - set(_FLAGS[self._patterns]))
@@ -201,10 +197,6 @@ def _ecma(node: nodes.Pattern) -> ast.Regex:
     dot = "." if "s" in flags else r"[^\n]"
     body = "".join(dot if piece == "." else piece for piece in _ECMA_PIECES.findall(node.regex))
     return parse_pattern(f"(?{flags}:{body})", "ecma-262", search=False) if flags or body != node.regex else whole
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\x{{{ord(found[0]):x}}}"
 
 
 def names(node: nodes.Node) -> Iterator[nodes.Name]:

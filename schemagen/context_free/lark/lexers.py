@@ -178,13 +178,11 @@ def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | No
                 out.append((at, lexeme))
                 continue
             ends = ast.concat(ast.ANY_STRING, ast.literal("\n"), _blanks(width, indentation.tab))
-            text = ast.conjunction(lexeme.text, _before_mark(ends) if lexeme.marked else ends)
+            if lexeme.marked:
+                ends = ast.concat(ends, ast.literal(MARK), ast.ANY_STRING)
+            text = ast.conjunction(lexeme.text, ends)
             out.append((at, Lexeme(text, lexeme.longer, lexeme.marked)))
     return out
-
-
-def _before_mark(text: ast.Regex) -> ast.Regex:
-    return ast.concat(text, ast.literal(MARK), ast.ANY_STRING)
 
 
 @lru_cache(maxsize=1024)

@@ -80,7 +80,7 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
         for each in rule.expansion:
             key = each.is_term, each.name
             if key not in known:
-                known[key] = bound_symbols[each.name][0] if each.name in bound_symbols else _symbol(each)
+                known[key] = _symbol_of(each, bound_symbols)
             symbols.append(known[key])
         bodies[str(rule.origin.name)].append(sequence(*symbols))
     rules = {name: alternatives(*alternative) for name, alternative in bodies.items()}
@@ -184,7 +184,9 @@ def _indentation(indenter: Any) -> Indentation | None:
     )
 
 
-def _symbol(symbol: Any) -> Terminal | Rule:
+def _symbol_of(symbol: Any, bound: Mapping[str, tuple[Expression, Any]]) -> Expression:
+    if symbol.name in bound:
+        return bound[symbol.name][0]
     return Terminal(symbol.name) if symbol.is_term else Rule(str(symbol.name))
 
 
