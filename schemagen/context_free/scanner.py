@@ -16,7 +16,7 @@ from schemagen.regex.ast import MAX_CODE_POINT
 from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 #: Characters of a grammar text.
 MAX_LENGTH = 1_000_000
@@ -111,6 +111,19 @@ class Scanner:
         rest = self.text[self.at : self.at + _SHOWN].split("\n", 1)[0]
         found = "the grammar ends" if self.at_end else f"{rest!r} stands" if rest else "the line ends"
         return self.error(f"{found} where {expected} is expected", fix=fix)
+
+    def no_start(self, start: str, known: Iterable[str], at: int, otherwise: str) -> GrammarSyntaxError:
+        """Return the error of a grammar without its start rule.
+
+        Args:
+            start: The name of the rule.
+            known: The rules that there are.
+            at: The place of the error.
+            otherwise: The way out if there are none.
+        """
+        names = ", ".join(list(known)[:8])
+        fix = f"rename one of its rules to {start}, or give its name as start=: {names}" if names else otherwise
+        return self.error(f"the grammar has no rule {start!r} to start from", at, fix=fix)
 
     def count(self, digits: str, at: int) -> int:
         """Return the count of a repetition.

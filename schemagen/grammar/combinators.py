@@ -6,6 +6,7 @@ too, and give one over the same vocabulary. The values are texts, whatever the p
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from schemagen.grammar.specs import Choice, Regex, frozen_spec, given_spec
 from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
 
 #: Parts of one combination and of those in it, and combinations within one another.
 MAX_PARTS = 10_000
@@ -56,36 +57,49 @@ class _Combination(ContextFree[str]):
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "height", height)
 
+    @abstractmethod
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return the texts, given those of the parts."""
+
+    @abstractmethod
+    def form(self) -> str:
+        """Return in words how the texts are made of the parts."""
+
+    def rules(self) -> ContextFreeGrammar:
+        assembly = Assembly()
+        return assembly.grammar(self.joined(list(map(assembly.expression, self.parts))))
+
     def value_of(self, text: str) -> str:
         return text
+
+    def shown(self) -> str:
+        return "\n".join([f"{self.form()}:", *(f"- {_described(part)}" for part in self.parts)])
 
 
 @dataclass(frozen=True)
 class Concatenation(_Combination):
     """A text of each part, one directly after the other; see `concat`."""
 
-    def rules(self) -> ContextFreeGrammar:
-        """Return the rules of the parts, put together; see `ContextFree.rules`."""
-        assembly = Assembly()
-        return assembly.grammar(sequence(*map(assembly.expression, self.parts)))
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return the parts one after the other."""
+        return sequence(*parts)
 
-    def shown(self) -> str:
-        """Return what each part is."""
-        return _listed("these parts, one directly after the other, with nothing between them", self.parts)
+    def form(self) -> str:
+        """Return in words how the texts are made of the parts."""
+        return "these parts, one directly after the other, with nothing between them"
 
 
 @dataclass(frozen=True)
 class Union(_Combination):
     """A text of any of the parts; see `union`."""
 
-    def rules(self) -> ContextFreeGrammar:
-        """Return the rules of the parts, put together; see `ContextFree.rules`."""
-        assembly = Assembly()
-        return assembly.grammar(alternatives(*map(assembly.expression, self.parts)))
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return any of the parts."""
+        return alternatives(*parts)
 
-    def shown(self) -> str:
-        """Return what each part is."""
-        return _listed("one of these", self.parts)
+    def form(self) -> str:
+        """Return in words how the texts are made of the parts."""
+        return "one of these"
 
 
 @dataclass(frozen=True)
@@ -100,15 +114,14 @@ class Repetition(_Combination):
     low: int = 0
     high: int | None = None
 
-    def rules(self) -> ContextFreeGrammar:
-        """Return the rules of the part, repeated; see `ContextFree.rules`."""
-        assembly = Assembly()
-        return assembly.grammar(repeated(assembly.expression(self.parts[0]), self.low, self.high))
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return the part, repeated."""
+        return repeated(parts[0], self.low, self.high)
 
-    def shown(self) -> str:
-        """Return what the part is, and how often it stands there."""
+    def form(self) -> str:
+        """Return in words how the texts are made of the part."""
         most = "or more" if self.high is None else f"to {self.high}"
-        return _listed(f"{self.low} {most} of these, one directly after the other", self.parts)
+        return f"{self.low} {most} of these, one directly after the other"
 
 
 def concat(*parts: Any) -> Concatenation:
@@ -169,10 +182,6 @@ def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
                 fix="give the spec that it was made of, or use Grammar.concat, Grammar.union or Grammar.repeat",
             )
     return tuple(map(frozen_spec, parts))
-
-
-def _listed(what: str, parts: tuple[Any, ...]) -> str:
-    return "\n".join([f"{what}:", *(f"- {_described(part)}" for part in parts)])
 
 
 def _described(part: Any) -> str:

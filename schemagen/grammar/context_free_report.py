@@ -1,7 +1,7 @@
-"""What is known about a compiled grammar text: its size, its parser, what became of its rules, and whether it is ambiguous.
+"""The report of a grammar text: its size, its parser, the rules that are left, and whether it is ambiguous.
 
-Everything is enforced, for what cannot be is refused; so after the first entry all are facts. They are told from the rules as
-they were read, and from those that the engine was given.
+A grammar that cannot be enforced is refused, so all entries after the first are facts. They are read off the rules as they were
+written, and off those that the engine was given.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class GBNF(GrammarText):
 class EBNF(GrammarText):
     """Text that a grammar in EBNF derives.
 
-    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it says what follows a rule anyway. The macro
+    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it repeats the rules around it. The macro
     ``Token("<|python_tag|>")`` is a special or added token of the vocabulary. Macros over all tokens but some, and options of
     rules, are refused.
 

@@ -102,7 +102,7 @@ class Grammar(Generic[T]):
 
     @cached_property
     def report(self) -> Report:
-        """What became of every keyword at every node; of a grammar text what is known about its rules.
+        """How every keyword at every node is enforced; of a grammar text the facts about its rules.
 
         Cost: when it is first asked for, that of compiling; nothing is noted for it before.
         """
@@ -145,7 +145,7 @@ class Grammar(Generic[T]):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it is a grammar that counts tokens of text: what is read of it is tokens, and no bytes."""
+        """Whether it is a grammar that counts tokens of text: its matchers read tokens, and no bytes."""
         return bool(getattr(self._implementation, "counts_tokens", False))
 
     @property
@@ -185,7 +185,7 @@ class Grammar(Generic[T]):
             UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
             LimitError: The automaton is too large to be built whole.
             MatcherError: No text begins with ``after``.
-            OptionError: ``what`` is none of these, "pushdown" of what has no objects and arrays, or "rules" of no grammar text.
+            OptionError: ``what`` is none of these, "pushdown" of a pattern or choice, or "rules" of no grammar text.
 
         Cost: of "automaton" and "index", building the whole automaton, seconds at worst; an index O(V) for each state.
         """

@@ -16,6 +16,7 @@ from schemagen.context_free.syntax import Guest
 from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.context_free_specs import GrammarText
 from schemagen.grammar.languages import expression_of, regex_of
+from schemagen.grammar.reading import mistyped
 from schemagen.grammar.specs import Choice, frozen_spec
 from schemagen.schema.layouts import Layout
 
@@ -167,7 +168,7 @@ class Lark(GrammarText):
 
         Raises:
             ValidationFailed: Lark does not parse it; ``error`` is lark's exception.
-            UnsupportedGrammarError: The dialect is not lark's, or what is bound is too large for a regular expression.
+            UnsupportedGrammarError: The dialect is not lark's, or a bound spec is too large for a regular expression.
             GrammarError: Lark does not take the grammar.
 
         Cost: lark's, in Python; once for the parser, too, which is kept.
@@ -239,7 +240,7 @@ class Lark(GrammarText):
         return {name: value for name, value in self.__dict__.items() if name not in ("_given", "_reader")}
 
     def __repr__(self) -> str:
-        """Return the call that makes it, as far as what it was made of can be written."""
+        """Return the call that makes it, as far as its arguments can be written."""
         default = _LEXERS.get(self.parser, ("",))[0]
         said = {
             "start": self.start != "start",
@@ -267,9 +268,9 @@ def _json_of(schema: dict[str, Any] | bool, layout: JsonLayout | None) -> Expres
 
 def _check_words(dialect: Any, keywords: Any, imports: Any) -> None:
     if imports not in _IMPORTS:
-        raise OptionError(f"imports={imports!r:.80}", fix=f"choose one of {', '.join(map(repr, _IMPORTS))}")
+        raise mistyped("imports", imports, _IMPORTS)
     if dialect not in _DIALECTS:
-        raise OptionError(f"dialect={dialect!r:.80}", fix=f"choose one of {', '.join(map(repr, _DIALECTS))}")
+        raise mistyped("dialect", dialect, _DIALECTS)
     if keywords not in (None, "reserved"):
         raise OptionError(f"keywords={keywords!r:.80}", fix="choose 'reserved' or None")
 
@@ -306,7 +307,7 @@ def _text(grammar: Any, given: dict[str, Any]) -> LarkSource:
     if not isinstance(start, str):
         raise OptionTypeError(f"start={start!r:.80}", why=f"it is {kind_of(start)}", fix="give a name")
     if parser not in _LEXERS:
-        raise OptionError(f"parser={parser!r:.80}", fix=f"choose one of {', '.join(map(repr, _LEXERS))}")
+        raise mistyped("parser", parser, tuple(_LEXERS))
     lexers = _LEXERS[parser]
     lexer = lexers[0] if given["lexer"] is None else given["lexer"]
     if lexer not in lexers:

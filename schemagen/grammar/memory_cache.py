@@ -147,7 +147,7 @@ def _shared_memory() -> tuple[int, int]:
 
 
 class FrozenSpec(NamedTuple):
-    """Something given, and what of it the caller cannot change any more.
+    """A value that the caller gave, and the part of it that the caller cannot change any more.
 
     Attributes:
         value: The thing itself, to be read while the call lasts.
@@ -165,7 +165,7 @@ class FrozenSpec(NamedTuple):
 
 
 def freeze(spec: Any) -> FrozenSpec:
-    """Return what is given with a copy that the caller cannot change any more.
+    """Return a value with a copy that the caller cannot change any more.
 
     `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples. The
     copy stays what `marshal` made of it until somebody asks: few schemas are read again once they are compiled.
@@ -177,7 +177,7 @@ def freeze(spec: Any) -> FrozenSpec:
         try:
             text = marshal.dumps(spec, 2)
             return FrozenSpec(spec, ("schema", text), text)
-        except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
+        except ValueError:  # something that is no JSON, or nested very deep: compile names the fault
             check_values(spec)
             return FrozenSpec(spec, None)
     if isinstance(spec, bool | Regex | Choice | ContextFree) or spec is None:

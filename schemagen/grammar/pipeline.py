@@ -75,8 +75,8 @@ def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tup
 def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
-    The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
-    wrong with a schema, what has to be left to a check, and whether anything is or has, only the front end can tell.
+    The front end drops alternatives that lie inside others, with all that is below, before the core would know. So only
+    the front end can tell the faults of a schema, and the parts of it that are left to a check.
     """
     begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
     if begun is None:

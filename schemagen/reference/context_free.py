@@ -3,7 +3,7 @@
 After some bytes of a text, texts and terminals of the grammar are open, each with the frame in front of it and the
 state of its machine. A byte moves all of them on. Those that may end there are read by the parser (`frames.py`), all at
 once, which gives the frame that ends here; what may begin there is open from then on. That is Earley's algorithm with
-characters for symbols. The mask walks the tokens along a trie, and asks nothing but what is after each byte.
+characters for symbols. The mask walks the tokens along a trie, and asks only for the state after each byte.
 
 It is the oracle of the compiled core: other data structures, no simplified grammar, no lexer, no tails.
 

@@ -98,7 +98,7 @@ class Parser:
         return self._known.setdefault(places, self._frame(places)) if known is None else known
 
     def _frame(self, places: frozenset[Place]) -> Frame:
-        """Return the frame of these places, of what they call, and of what goes on where they may end."""
+        """Return the frame of these places, of the rules that they call, and of the callers where they may end."""
         frame = Frame()
         todo = list(places)
         while todo:
@@ -161,7 +161,7 @@ def fsms_of(
         max_seconds: Most seconds for a machine.
 
     Raises:
-        UnsupportedGrammarError: A terminal is read by the longest match, or by what follows it, or is a token.
+        UnsupportedGrammarError: A terminal is read by the longest match, or by the text after it, or is a token.
         LimitError: A limit stopped the work.
     """
     symbols = {symbol for rule in items.values() for edges in rule.edges for symbol, _ in edges}

@@ -90,7 +90,7 @@ def map_states_to_vocab(fsm: FSM, vocabulary: Sequence[bytes]) -> dict[int, set[
 
 @without_property_locks
 class ReferenceEngine(ByteEngine):
-    """A regular expression over a vocabulary, all states built beforehand; immutable, safe to share between threads.
+    """A regular expression over a vocabulary, all states built in advance; immutable, safe to share between threads.
 
     Args:
         regex: The language of the whole text, over code points.

@@ -1,6 +1,6 @@
 """The cursor of one text over an engine in pure Python, whatever the states of that engine are.
 
-An engine says what is after a byte, and whether a text may end; masks, completions and budgets follow from that.
+An engine gives the state after a byte, and whether a text may end; masks, completions and budgets follow from that.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 Stack: TypeAlias = "tuple[State, ...]"
-#: Source, input label or `EPSILON`, what is popped, target, what is pushed.
+#: Source, input label or `EPSILON`, popped symbols, target, pushed symbols.
 Edge: TypeAlias = "tuple[State, Label, Stack, State, Stack]"
 #: A state and the stack.
 Configuration: TypeAlias = "tuple[State, Stack]"
@@ -94,7 +94,7 @@ class Pda:
         return self.may_end(configurations)
 
     def _moves(self, configuration: Configuration) -> Iterator[tuple[Label, Configuration]]:
-        """Yield what edges read and where they lead, if what they pop is on top of the stack."""
+        """Yield the labels of edges and where they lead, if the symbols that they pop are on top of the stack."""
         state, stack = configuration
         for _, label, pops, target, pushes in self.outbound.get(state, ()):
             kept = len(stack) - len(pops)

@@ -95,7 +95,7 @@ class Style:
         """Whether the JSON type of a value stands before it."""
         return any("{kind}" in text for text in self.other)
 
-    def behind_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
+    def after_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
         """Return the text between the name and a value of a JSON type."""
         texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
         first, *more = (each.replace("{kind}", kind) for each in texts)
@@ -252,14 +252,14 @@ class Parameters:
         groups: dict[ast.Regex, list[str]] = {}
         for kind in _KINDS:
             if _has(value, kind):
-                groups.setdefault(self.style.behind_name(kind, self.gap), []).append(kind)
+                groups.setdefault(self.style.after_name(kind, self.gap), []).append(kind)
         end = Text(ast.literal(self.style.end.replace("{name}", key)))
         ways = [
             sequence(Text(after), alternatives(*self._texts(schema, value, kinds, at)), end)
             for after, kinds in groups.items()
         ]
         if schema in (True, {}) and self.style.says_kind:  # an undeclared value may be 1 and called an integer
-            after = self.style.behind_name("integer", self.gap)
+            after = self.style.after_name("integer", self.gap)
             whole = self._texts({"type": "integer"}, self._value_set({"type": "integer"}), ["number"], at)
             ways.append(sequence(Text(after), *whole, end))
         return sequence(head, alternatives(*ways))
@@ -286,7 +286,7 @@ class Parameters:
 
     def _branches(self, schema: Any, kind: str, at: str) -> list[tuple[Any, str]]:
         """Return the schemas of a JSON type that make up a union, with their places; the schema alone if it is none."""
-        schema, at = self._behind_references(schema, at)
+        schema, at = self._after_references(schema, at)
         said = schema.keys() - self.definitions - _NOTES if isinstance(schema, dict) else set()
         if said not in ({"anyOf"}, {"oneOf"}):
             return [(schema, at)]
@@ -333,7 +333,7 @@ class Parameters:
         finally:
             normaliser.forget()
 
-    def _behind_references(self, schema: Any, at: str) -> tuple[Any, str]:
+    def _after_references(self, schema: Any, at: str) -> tuple[Any, str]:
         """Return the schema that a reference is to, and where it stands."""
         seen = set()
         while isinstance(schema, dict) and "$ref" in schema and len(schema.keys() - self.definitions - _NOTES) == 1:
@@ -348,7 +348,7 @@ class Parameters:
 
     def _resolved(self, schema: Any, kind: str, at: str) -> tuple[dict[str, Any], str]:
         """Return the schema of an object or a list, after its references, and where it stands."""
-        schema, at = self._behind_references({} if schema is True else schema, at)
+        schema, at = self._after_references({} if schema is True else schema, at)
         types = schema.get("type", kind) if isinstance(schema, dict) else None
         if not isinstance(schema, dict) or kind not in ([types] if isinstance(types, str) else types or ()):
             raise _unsupported(

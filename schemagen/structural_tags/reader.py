@@ -403,7 +403,7 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
         fields: Of the format.
         rules: Triggers and the rest of their tags.
         excludes: The texts that free text must not hold.
-        loop: Whether free text goes on after what follows a trigger.
+        loop: Whether free text goes on after a tag.
     """
     literals = _few(fields, [*(trigger for trigger, _ in rules), *excludes])
     taken = [(trigger, rest) for trigger, rest in rules if not any(exclude in trigger for exclude in excludes)]

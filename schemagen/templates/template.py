@@ -195,7 +195,7 @@ class Template(ContextFree[T_co]):
         return f"Template({self.text!r}{into}{holes})"
 
 
-# --- what is given -------------------------------------------------------------------------------------------------------
+# --- arguments -----------------------------------------------------------------------------------------------------------
 
 
 def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Until(Wildcard):
 
 
 def quoted() -> Plain:
-    r"""Return the spec of a text in double quotes with backslash escapes, as JSON has it; its value is what it denotes.
+    r"""Return the spec of a text in double quotes with backslash escapes, as JSON has it; its value has neither.
 
     ``"say \"hi\""`` has the value ``say "hi"``. Line breaks and other control characters are escaped, and half of a surrogate
     pair has no escape. It is what ``str`` as a spec writes.

@@ -337,7 +337,7 @@ class _XmlSkeleton(Skeleton):
         return [f"<{name}>", *(f"  {line}" for line in inner), f"</{name}>{note}"]
 
     def _text(self, schema: Any) -> str:
-        """Return the words of what is not null: that is no element."""
+        """Return the words of the values except null, which is no element."""
         return self.words({"anyOf": [each for each in self.branches(schema) if each.get("type") != "null"]}) or "null"
 
     def _items(self, name: str, schema: Mapping[str, Any]) -> list[str]:

@@ -4,8 +4,8 @@ Idea: a set of values becomes a rule, its body made of the rules of the sets ins
 the text in which it looks different (an indentation, say), so a recursive schema becomes rules that call one another. How a
 scalar, a list or an object is written is the business of a subclass.
 
-A grammar has a stack, and no memory of what was written. So what compares parts of a value is refused: items that differ,
-members that are counted, keys in any order; so is whatever a format has no way to write.
+A grammar has a stack, and no memory of the text before. So rules that compare parts of a value are refused: items that differ,
+members that are counted, keys in any order; so are values that a format has no way to write.
 
 Source: `schemagen.schema.normalise` looks into a schema one level at a time, which is what a rule needs.
 

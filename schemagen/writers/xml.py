@@ -6,7 +6,7 @@ class, as words (``user_profile``), or is ``<value>``. Booleans are ``true`` and
 no element, or one without content where there has to be one. In text, ``<``, ``>`` and ``&`` are written ``&lt;``, ``&gt;`` and
 ``&amp;``; strings with characters that XML 1.0 does not have, or with a carriage return, which readers change, are not written.
 There are no attributes, namespaces, comments, and no empty-element tags. A value that may be in itself has no indentation
-known beforehand: from the second time on it is on one line.
+that is known in advance: from the second time on it is on one line.
 
 XML has elements and text, and no types: the type alone tells whether ``12`` is a number or a string, and no element at all a
 null or an empty list. Where it does not tell, the type is refused, so that a value is read as it was written:

@@ -9,8 +9,8 @@
 All is written so that YAML 1.1 and YAML 1.2 read the same. A string is in double quotes with JSON's escapes, or plain on one
 line where both versions see that string in it: as `schemagen.text.unquoted` has it, in keys and between brackets without the
 characters of `_NOT_IN_FLOW`. Numbers are JSON's; one with an exponent has a point and the sign of the exponent. ``[]``
-and ``{}`` are the empty list and object. A value that may be in itself has no indentation known beforehand, and is written in
-flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not written.
+and ``{}`` are the empty list and object. The indentation of a value that may be in itself is not known in advance; it is
+written in flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not written.
 
 A key must not be repeated in YAML, and no rule remembers keys: objects with undeclared keys are refused, unless the keys can be
 listed, as those of an enum; then they come in one order.

@@ -156,11 +156,18 @@ class _ByHeads(Notation):
         """A rule ends where the next one begins."""
         text, at = self.scanner.text, self.scanner.at
         head = self.rule_head.match(text, at)
-        if head is None or not text.startswith("::=", self._behind_blanks(head.end())):
+        if head is None or not text.startswith("::=", self._after_blanks(head.end())):
             return self.scanner.at_end
-        return self._behind_blanks(text.rfind("\n", 0, at) + 1, at) == at
+        return self._after_blanks(text.rfind("\n", 0, at) + 1, at) == at
 
-    def _behind_blanks(self, at: int, end: int | None = None) -> int:
+    def write_out(self, known: RegularRules, name: str, at: int, *, fact: str, why: str, fix: str) -> None:
+        """Write a rule as the texts that it has, or refuse it if they are no regular language."""
+        try:
+            self.rules[name] = text_of(known.rule(name))
+        except RecursiveRuleError as error:
+            raise self.scanner.unsupported(fact, at, why=f"{error.name!r} {why}", fix=fix) from None
+
+    def _after_blanks(self, at: int, end: int | None = None) -> int:
         text = self.scanner.text
         found = self.blank.match(text, at, len(text) if end is None else end)
         return at if found is None else found.end()
@@ -225,16 +232,10 @@ class _Xgrammar(_ByHeads):
             self.rules, {name: (self.rules[name], sequence(self.rules[name], more)) for name in self._lazy}
         )
         for name, at in self._lazy.items():
-            try:
-                language = known.rule(name)
-            except RecursiveRuleError as error:
-                raise self.scanner.unsupported(
-                    f"the lazy rule {name!r}, which is not a regular expression",
-                    at,
-                    why=f"{error.name!r} calls itself before its end, or is read by an automaton of its own",
-                    fix="make rules lazy only that call themselves at their end or not at all",
-                ) from None
-            self.rules[name] = text_of(language)
+            why = "calls itself before its end, or is read by an automaton of its own"
+            fix = "make rules lazy only that call themselves at their end or not at all"
+            fact = f"the lazy rule {name!r}, which is not a regular expression"
+            self.write_out(known, name, at, fact=fact, why=why, fix=fix)
 
     def symbol(self, depth: int) -> Expression:
         """Read a symbol, or the assertion at the end of a rule."""
@@ -380,16 +381,10 @@ class _W3c(_ByHeads):
     def resolve(self) -> None:
         known = RegularRules(self.rules, {name: sides for name, (*sides, _) in self._differences.items()})
         for name, (_, _, at) in self._differences.items():
-            try:
-                language = known.rule(name)
-            except RecursiveRuleError as error:
-                raise self.scanner.unsupported(
-                    "a difference of rules that call themselves",
-                    at,
-                    why=f"{error.name!r} is recursive, and no automaton without a stack can recognise its complement",
-                    fix="take texts away from rules without recursion only",
-                ) from None
-            self.rules[name] = text_of(language)
+            why = "is recursive, and no automaton without a stack can recognise its complement"
+            fix = "take texts away from rules without recursion only"
+            fact = "a difference of rules that call themselves"
+            self.write_out(known, name, at, fact=fact, why=why, fix=fix)
 
 
 def read_ebnf(text: str, dialect: EbnfDialect, start: str) -> ContextFreeGrammar:

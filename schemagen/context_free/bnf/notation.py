@@ -130,12 +130,7 @@ class Notation(ABC):
         """Refuse rules that are missing, and a start that derives nothing."""
         known = ", ".join(list(self.defined)[:8])
         if start not in self.defined:
-            fix = (
-                f"rename one of its rules to {start}, or give its name as start=: {known}" if known else "write a rule"
-            )
-            raise self.scanner.error(
-                f"the grammar has no rule {start!r} to start from", len(self.scanner.text), fix=fix
-            )
+            raise self.scanner.no_start(start, self.defined, len(self.scanner.text), "write a rule")
         for name, at in self.called.items():
             if name not in self.defined:
                 close = difflib.get_close_matches(name, self.defined, 1)

@@ -130,13 +130,7 @@ class _Rules:
         prefix = f"{self._scopes}." if self._scopes else ""
         self._scopes += 1
         if start not in grammar.rules:
-            known = ", ".join(list(grammar.rules)[:8])
-            fix = (
-                f"rename one of its rules to {start}, or give its name as start=: {known}"
-                if known
-                else f"write {start}: ..."
-            )
-            raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
+            raise self._scanner.no_start(start, grammar.rules, grammar.at, f"write {start}: ...")
         scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
         if not prefix and self._lexer == "any":
             self.places.dispatched.update(_dispatched(scope, grammar.rules[start].body))
