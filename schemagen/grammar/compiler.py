@@ -24,7 +24,7 @@ from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.layouts import Layout
 from schemagen.threads.clock import Deadline
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
-from schemagen.writers.formats import check_format
+from schemagen.writers import check_format
 
 if TYPE_CHECKING:
     import re
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from schemagen.grammar.json_texts import Json
     from schemagen.grammar.written import Written
     from schemagen.vocabulary import Vocabulary
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 __all__ = [
     "CacheInfo",

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.schema.normalise import Dialect, Normaliser
     from schemagen.types.reflection import Target
+    from schemagen.writers import TextFormat
     from schemagen.writers.classes import Classes
-    from schemagen.writers.formats import TextFormat
     from schemagen.writers.tables import TableWriter
     from schemagen.writers.walk import RuleWriter
     from schemagen.writers.xml import XmlWriter

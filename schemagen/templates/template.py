@@ -115,8 +115,9 @@ class Template(ContextFree[T_co]):
         pieces = pieces_of(text)
         given = _specs_of(pieces, into, holes)
         object.__setattr__(self, "text", _rewritten(pieces))
-        inner = Template | Repeated
-        found = tuple((name, spec if isinstance(spec, inner) else hole_of(spec)) for name, spec in given.items())
+        found = tuple(
+            (name, spec if isinstance(spec, Template | Repeated) else hole_of(spec)) for name, spec in given.items()
+        )
         object.__setattr__(self, "holes", found)
         object.__setattr__(self, "into", into)
         own = into is not None and not is_typeddict(into) and not holes and all(said is None for _, _, said in pieces)

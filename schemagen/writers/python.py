@@ -146,7 +146,7 @@ class PythonWriter(RuleWriter):
         members = self.declared(disjunct)
         if members is None:
             return NOTHING
-        parts = [(self._member(member, is_call=is_call), member.needed) for member in members]
+        parts = self.parts(members, lambda member: self._member(member, is_call=is_call))
         first, after = self._undeclared(disjunct, has_declared=bool(members))
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
         body = self.members(parts, _COMMA, first, after)
@@ -154,12 +154,11 @@ class PythonWriter(RuleWriter):
         return alternatives(empty, sequence(literal(opening), body, literal(closing)))
 
     def _member(self, member: Member, *, is_call: bool) -> Expression:
-        with self.inside("properties", member.key):
-            if is_call:
-                self._check_name(member.key)
-                return sequence(literal(f"{member.key}="), self.value(member.values))
-            key = quoted_text(member.key, _RAW)
-            return NOTHING if key is None else sequence(literal(f"{key}: "), self.value(member.values))
+        if is_call:
+            self._check_name(member.key)
+            return sequence(literal(f"{member.key}="), self.value(member.values))
+        key = quoted_text(member.key, _RAW)
+        return NOTHING if key is None else sequence(literal(f"{key}: "), self.value(member.values))
 
     def _undeclared(self, disjunct: ObjectDisjunct, *, has_declared: bool) -> tuple[Expression, Expression]:
         """Write members of a dict display whose keys are not declared; one written twice counts by its last value."""

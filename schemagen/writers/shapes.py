@@ -147,11 +147,10 @@ class _Signatures(Shapes):
     def _called(self, name: str, schema: Mapping[str, Any]) -> str:
         if name not in self.signatures:
             self.signatures[name] = name  # it may be in itself
-            if schema.get("type") == "array":
-                named = [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
-                needed = {key for key, _ in named[: schema.get("minItems", 0)]}
-            else:
-                named, needed = [*schema.get("properties", {}).items()], {*schema.get("required", ())}
+            named = _fields(schema)
+            is_tuple = schema.get("type") == "array"
+            first = [key for key, _ in named[: schema.get("minItems", 0)]]
+            needed = first if is_tuple else schema.get("required", ())
             fields = [f"{key}: {self.write(part)}{'' if key in needed else ' = ...'}" for key, part in named]
             self.signatures[name] = f"{name}({', '.join(fields)})"
         return name
@@ -174,6 +173,13 @@ class _Signatures(Shapes):
         if more is not False and not members:
             return f"dict[str, {self.write(more)}]"
         return "{" + ", ".join(members) + "}"
+
+
+def _fields(schema: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the names and the schemas of the fields of a class, a named tuple or another."""
+    if schema.get("type") == "array":
+        return [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
+    return [*schema.get("properties", {}).items()]
 
 
 def python_example(schema: Mapping[str, Any]) -> str:
@@ -214,11 +220,7 @@ class _PythonExample(Shapes):
     def _arguments(self, schema: Mapping[str, Any], depth: int) -> list[str]:
         if depth > _MAX_SHOWN:
             return ["..."]
-        if schema.get("type") == "array":
-            named = [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
-        else:
-            named = [*schema.get("properties", {}).items()]
-        return [f"{key}={self.write(part, depth + 1)}" for key, part in named]
+        return [f"{key}={self.write(part, depth + 1)}" for key, part in _fields(schema)]
 
 
 class Skeleton(Shapes):

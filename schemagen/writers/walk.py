@@ -313,6 +313,14 @@ class RuleWriter(ABC):
             raise self.refuse("an object of so many members", "rules of a grammar do not count members", fix)
         return found
 
+    def parts(self, members: list[Member], write: Callable[[Member], Expression]) -> list[tuple[Expression, bool]]:
+        """Return members as they are written, each with whether it is needed."""
+        found = []
+        for member in members:
+            with self.inside("properties", member.key):
+                found.append((write(member), member.needed))
+        return found
+
     def members(self, parts: Sequence[tuple[Expression, bool]], separator: Expression, *more: Expression) -> Expression:
         """Return members in order, at least one of them.
 

@@ -10,7 +10,8 @@ All is written so that YAML 1.1 and YAML 1.2 read the same. A string is in doubl
 line where both versions see that string in it: as `schemagen.text.unquoted` has it, in keys and between brackets without the
 characters of `_NOT_IN_FLOW`. Numbers are JSON's; one with an exponent has a point and the sign of the exponent. ``[]``
 and ``{}`` are the empty list and object. The indentation of a value that may be in itself is not known in advance; it is
-written in flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not written.
+written in flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not
+written.
 
 A key must not be repeated in YAML, and no rule remembers keys: objects with undeclared keys are refused, unless the keys can be
 listed, as those of an enum; then they come in one order.
@@ -145,13 +146,12 @@ class YamlWriter(RuleWriter):
         if members is None:
             return NOTHING
         below, inner = depth + _STEP, literal("\n" + " " * (depth + _STEP))
-        parts = []
-        for member in members:
-            with self.inside("properties", member.key):
-                key = self._key(member.key)
-                value = self._at(member.values, below, literal(" "), inner)
-                parts.append((sequence(literal(f"{key}:"), value), member.needed))
-        return self.members(parts, line)
+
+        def written(member: Member) -> Expression:
+            key = literal(f"{self._key(member.key)}:")
+            return sequence(key, self._at(member.values, below, literal(" "), inner))
+
+        return self.members(self.parts(members, written), line)
 
     def _members(self, disjunct: ObjectDisjunct) -> list[Member] | None:
         why = "YAML does not let a key repeat, and no rule remembers keys"
@@ -179,12 +179,7 @@ class YamlWriter(RuleWriter):
         members = self._members(disjunct)
         if members is None:
             return NOTHING
-        parts = []
-        for member in members:
-            with self.inside("properties", member.key):
-                parts.append(
-                    (sequence(literal(f"{self._key(member.key)}: "), self.value(member.values)), member.needed)
-                )
+        parts = self.parts(members, lambda each: sequence(literal(f"{self._key(each.key)}: "), self.value(each.values)))
         body = sequence(literal("{"), self.members(parts, literal(", ")), literal("}"))
         return alternatives(literal("{}") if may_be_empty(disjunct) else NOTHING, body)
 

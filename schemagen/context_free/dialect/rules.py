@@ -364,8 +364,9 @@ def _is_any_text(scope: _Scope, node: nodes.Node) -> bool:
 
 def _ends_with_token(node: nodes.Node) -> bool:
     """Whether an expression is a series whose last part is a token."""
-    is_series = isinstance(node, nodes.Series) and node.condition is None
-    return is_series and bool(node.parts) and isinstance(node.parts[-1], nodes.Token)
+    if not isinstance(node, nodes.Series) or node.condition is not None:
+        return False
+    return bool(node.parts) and isinstance(node.parts[-1], nodes.Token)
 
 
 def _has_loop(node: nodes.Node) -> bool:
