@@ -81,6 +81,9 @@ class _Automaton:
 class _Positions:
     """The position automaton of one body, built bottom up.
 
+    Args:
+        most: Most positions.
+
     Attributes:
         symbols: The symbol of each position.
         links: For each position those of `firsts` that follow it: where many positions have the same neighbours, as at the end
@@ -88,7 +91,8 @@ class _Positions:
         firsts: Positions that follow others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_POSITIONS) -> None:
+        self._most = most
         self.symbols: list[Symbol] = []
         self.links: list[list[int]] = []
         self.firsts: list[tuple[int, ...]] = []
@@ -128,7 +132,7 @@ class _Positions:
         return part
 
     def symbol(self, symbol: Symbol) -> _Part:
-        if len(self.symbols) == MAX_POSITIONS:
+        if len(self.symbols) == self._most:
             raise _too_long()
         here = (len(self.symbols),)
         self.symbols.append(symbol)
@@ -166,7 +170,7 @@ class _Positions:
         """The inner part ``low`` times, then as a loop or ``high - low`` times inside each other: x (x (x)?)?."""
         low, high = expression.low, expression.high
         rounds = low if high is None else high
-        if rounds > 1 and _count(expression.inner) * rounds > MAX_POSITIONS:  # before they are written out
+        if rounds > 1 and _count(expression.inner) * rounds > self._most:  # before they are written out
             raise _too_long()
         if high is None:
             parts = [self.part(expression.inner) for _ in range(max(low, 1))]
@@ -321,3 +325,61 @@ def written(symbol: Symbol) -> str:
     if isinstance(symbol, Rule | Terminal):  # most are; `repr` of a dataclass takes much longer
         return f"{type(symbol).__name__}(name={symbol.name!r})"
     return _written(symbol)
+
+
+# --- regular languages ---------------------------------------------------------------------------------------------------
+
+#: Positions of a regular expression, repetitions written out; a longer one counts as not deterministic.
+MAX_CHARACTERS = 400
+
+
+def _positions_of_regex(regex: ast.Regex) -> tuple[list[ast.Ranges], _Automaton] | None:
+    """Return the characters of each position, and the automaton; None if there are too many positions."""
+    positions = _Positions(MAX_CHARACTERS)
+    try:
+        made = positions.automaton(positions.part(_expression_of(regex)))
+    except LimitError:
+        return None
+    return [symbol.regex.ranges for symbol in made.symbols], made  # type: ignore[union-attr]
+
+
+def _expression_of(regex: ast.Regex) -> Expression:
+    """Return a regular expression with a text for each of its characters, and a few rounds of each repetition."""
+    if isinstance(regex, ast.Chars):
+        return Text(regex)
+    if isinstance(regex, ast.Concat):
+        return Sequence(tuple(map(_expression_of, regex.parts)))
+    if isinstance(regex, ast.Alternation):
+        return Alternatives(tuple(map(_expression_of, regex.parts)))
+    if isinstance(regex, ast.Repeat):
+        low = min(regex.low, MAX_CHARACTERS)
+        high = None if regex.high is None else low + min(regex.high - regex.low, MAX_CHARACTERS)
+        return Repeat(_expression_of(regex.inner), low, high)
+    raise _too_long()  # intersections and complements have no positions, and substrings too many
+
+
+def is_deterministic(regex: ast.Regex) -> bool:
+    """Whether the next character alone tells which position of an expression it belongs to.
+
+    Such an expression is one-unambiguous (Brüggemann-Klein and Wood 1998). If all its repetitions are greedy, too, a
+    backtracking matcher never has to backtrack: `re` finds the longest match.
+
+    Cost: O(positions squared) at worst; an expression of more than `MAX_CHARACTERS` is taken for not deterministic.
+    """
+    read = _positions_of_regex(regex)
+    return read is not None and all(_are_disjoint([read[0][at] for at in after]) for after in read[1].follow)
+
+
+def _are_disjoint(sets: list[ast.Ranges]) -> bool:
+    ranges = sorted(each for ranges in sets for each in ranges)
+    return all(left[1] < right[0] for left, right in pairwise(ranges))
+
+
+def first_characters(regex: ast.Regex) -> ast.Ranges | None:
+    """Return the characters that the texts of an expression begin with; None where it has too many positions."""
+    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
+    places = [part.ranges for part in parts if isinstance(part, ast.Chars)]
+    if places and len(places) == len(parts) <= MAX_CHARACTERS:
+        return places[0]  # a keyword, or the like
+    read = _positions_of_regex(regex)
+    return None if read is None else ast.normalise_ranges(each for at in read[1].follow[0] for each in read[0][at])

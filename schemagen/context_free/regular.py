@@ -1,16 +1,11 @@
-"""Regular languages as the texts of a grammar: their size, their beginnings, and free text around tags.
+"""Regular languages as the texts of a grammar: their size, and free text around tags.
 
 A lexeme is never empty, so a language is used without the empty text (`nonempty`).
-
-An expression is deterministic if the next character alone tells which of its positions it belongs to (Brüggemann-Klein and
-Wood 1998, one-unambiguous expressions, by the automaton of Glushkov 1961). If all its repetitions are greedy, too, a
-backtracking matcher never has to backtrack: `re` finds the longest match.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
@@ -74,99 +69,6 @@ def is_plain(regex: ast.Regex) -> bool:
     if isinstance(regex, ast.Repeat):
         return is_plain(regex.inner)
     return isinstance(regex, ast.Chars) or all(map(is_plain, regex.parts))
-
-
-#: Positions of an expression, repetitions written out; a longer one counts as not deterministic.
-MAX_POSITIONS = 400
-
-
-class _TooLongError(Exception):
-    pass
-
-
-class _Positions:
-    """Character sets by position, and which position may follow which."""
-
-    def __init__(self) -> None:
-        self.sets: list[ast.Ranges] = []
-        self.follow: list[set[int]] = []
-
-    def part(self, regex: ast.Regex) -> tuple[set[int], set[int], bool]:
-        """Return the first and last positions of a part, and whether it may be empty."""
-        if isinstance(regex, ast.Chars):
-            if len(self.sets) == MAX_POSITIONS:
-                raise _TooLongError
-            self.sets.append(regex.ranges)
-            self.follow.append(set())
-            return {len(self.sets) - 1}, {len(self.sets) - 1}, False
-        if isinstance(regex, ast.Concat):
-            return self.join([self.part(part) for part in regex.parts])
-        if isinstance(regex, ast.Alternation):
-            parts = [self.part(part) for part in regex.parts]
-            first, last = set().union(*(p[0] for p in parts)), set().union(*(p[1] for p in parts))
-            return first, last, any(p[2] for p in parts)
-        if isinstance(regex, ast.Repeat):
-            return self.repeated(regex)
-        raise _TooLongError  # intersections and complements have no positions, and substrings too many
-
-    def join(self, parts: list[tuple[set[int], set[int], bool]]) -> tuple[set[int], set[int], bool]:
-        first: set[int] = set()
-        last: set[int] = set()
-        nullable = True
-        for begin, end, empty in parts:
-            for position in last:
-                self.follow[position] |= begin
-            first = first | begin if nullable else first
-            last = last | end if empty else end
-            nullable = nullable and empty
-        return first, last, nullable
-
-    def repeated(self, regex: ast.Repeat) -> tuple[set[int], set[int], bool]:
-        required = [self.part(regex.inner) for _ in range(min(regex.low, MAX_POSITIONS))]
-        if regex.high is None:
-            parts = required or [self.part(regex.inner)]
-            first, last, empty = parts[-1]
-            for position in last:
-                self.follow[position] |= first
-            parts[-1] = (first, last, empty or regex.low == 0)
-            return self.join(parts)
-        rest: tuple[set[int], set[int], bool] = (set(), set(), True)
-        for _ in range(min(regex.high - regex.low, MAX_POSITIONS)):
-            first, last, _ = self.join([self.part(regex.inner), rest])
-            rest = first, last, True
-        return self.join([*required, rest])
-
-
-def is_deterministic(regex: ast.Regex) -> bool:
-    """Whether the next character alone tells which position of an expression it belongs to.
-
-    Cost: O(positions squared) at worst; an expression of more than `MAX_POSITIONS` is taken for not deterministic.
-    """
-    positions = _Positions()
-    try:
-        first, _, _ = positions.part(regex)
-    except _TooLongError:
-        return False
-    return all(_are_disjoint([positions.sets[at] for at in after]) for after in [first, *positions.follow])
-
-
-def _are_disjoint(sets: list[ast.Ranges]) -> bool:
-    ranges = sorted(each for ranges in sets for each in ranges)
-    return all(left[1] < right[0] for left, right in pairwise(ranges))
-
-
-def first_characters(regex: ast.Regex) -> ast.Ranges | None:
-    """Return the characters that the texts of an expression begin with; None where it has too many positions."""
-    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
-    places = [part.ranges for part in parts if isinstance(part, ast.Chars)]
-    if places and len(places) == len(parts) <= MAX_POSITIONS:
-        return places[0]  # a keyword, or the like
-    positions = _Positions()
-    try:
-        first, _, _ = positions.part(regex)
-    except _TooLongError:
-        return None
-    return ast.normalise_ranges(each for at in first for each in positions.sets[at])
 
 
 def only_text(regex: ast.Regex) -> str | None:

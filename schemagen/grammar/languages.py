@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     from schemagen.engine.options import WhitespacePolicy
     from schemagen.schema.normalise import Normaliser
 
-#: Texts without whitespace at their two ends.
 _SPACE = ast.char_set(" \t\n\r")
-
-
+#: Texts without whitespace at their two ends.
 _NOT_SPACED = ast.conjunction(
     ast.complement(ast.concat(_SPACE, ast.ANY_STRING)), ast.complement(ast.concat(ast.ANY_STRING, _SPACE))
 )

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.items import items_of
-from schemagen.context_free.regular import first_characters, nonempty, only_text
+from schemagen.context_free.items import first_characters, items_of
+from schemagen.context_free.regular import nonempty, only_text
 from schemagen.context_free.simplify import called, nullable_rules
 from schemagen.context_free.syntax import (
     NOTHING,

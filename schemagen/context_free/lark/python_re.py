@@ -24,7 +24,8 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.context_free.regular import first_characters, is_deterministic, only_text
+from schemagen.context_free.items import first_characters, is_deterministic
+from schemagen.context_free.regular import only_text
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import UnsupportedPatternError
 from schemagen.regex import ast, parse_python

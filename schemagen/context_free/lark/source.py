@@ -59,6 +59,10 @@ class Indents(NamedTuple):
     tab: int
 
 
+#: The same settings by lark's names.
+_INDENTER = ("NL_type", "OPEN_PAREN_types", "CLOSE_PAREN_types", "INDENT_type", "DEDENT_type", "tab_len")
+
+
 class PackageImports(NamedTuple):
     """Where lark's `FromPackageLoader` finds grammars that are imported."""
 
@@ -346,27 +350,13 @@ def indents_of(indenter: Any) -> Indents:
             why="its effect on the tokens cannot be compiled",
             fix="use an Indenter of lark as it is, or write the grammar without postlex",
         )
-    return Indents(
-        indenter.NL_type,
-        tuple(indenter.OPEN_PAREN_types),
-        tuple(indenter.CLOSE_PAREN_types),
-        indenter.INDENT_type,
-        indenter.DEDENT_type,
-        indenter.tab_len,
-    )
+    settings = (getattr(indenter, name) for name in _INDENTER)
+    return Indents(*(tuple(each) if isinstance(each, list | tuple) else each for each in settings))
 
 
 def _indenter(indents: Indents) -> Any:
-    base = imported_lark("lark.indenter").Indenter
-    names = {
-        "NL_type": indents.newline,
-        "OPEN_PAREN_types": list(indents.opening),
-        "CLOSE_PAREN_types": list(indents.closing),
-        "INDENT_type": indents.indent,
-        "DEDENT_type": indents.dedent,
-        "tab_len": indents.tab,
-    }
-    return type("Indents", (base,), names)()
+    values = (list(each) if isinstance(each, tuple) else each for each in indents)
+    return type("Indents", (imported_lark("lark.indenter").Indenter,), dict(zip(_INDENTER, values, strict=True)))()
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------------
