@@ -112,6 +112,11 @@ class Scanner:
         found = "the grammar ends" if self.at_end else f"{rest!r} stands" if rest else "the line ends"
         return self.error(f"{found} where {expected} is expected", fix=fix)
 
+    def defined_twice(self, what: str, at: int, before: int) -> GrammarSyntaxError:
+        """Return the error of a second definition at an offset."""
+        why = f"the other one is at {self.where(before)}"
+        return self.error(f"{what} is defined twice", at, why=why, fix="rename one")
+
     def no_start(self, start: str, known: Iterable[str], at: int, otherwise: str) -> GrammarSyntaxError:
         """Return the error of a grammar without its start rule.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError
-from schemagen.regex.partition import blocks_of
+from schemagen.regex.graphs import blocks_of
 from schemagen.threads.clock import Deadline
 from schemagen.vocabulary import Vocabulary
 

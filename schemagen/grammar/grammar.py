@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 from typing_extensions import TypeVar
 
 from schemagen.arguments import check_text
-from schemagen.engine.options import Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, unordered
-from schemagen.grammar.pipeline import guest_engine, report_of
+from schemagen.grammar.pipeline import guest_engine, options_of, report_of
 from schemagen.grammar.reading import mistyped, read_source, styled
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
+    from schemagen.engine.options import Options
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.grammar.memory_cache import FrozenSpec
     from schemagen.regex import ast
@@ -354,9 +354,7 @@ class Grammar(Generic[T]):
             spec: As in a `Guest` of its rules.
             vocabulary: The tokens, with marks for those that are named around it.
         """
-        arguments = self._arguments
-        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
-        return cast("Engine", guest_engine(spec, vocabulary, options))
+        return cast("Engine", guest_engine(spec, vocabulary, options_of(self._arguments)))
 
     def regex(self) -> ast.Regex:
         """Return the language as a regular expression over characters.
@@ -371,10 +369,8 @@ class Grammar(Generic[T]):
 
     def _read_again(self) -> tuple[Normaliser, Options]:
         """Return the schema, ready to be looked into, and the options that its texts were compiled with."""
-        arguments = self._arguments
-        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
-        options = styled(options, self._target)
-        return read_source(self.schema, arguments, self._target).normaliser(options), options
+        options = styled(options_of(self._arguments), self._target)
+        return read_source(self.schema, self._arguments, self._target).normaliser(options), options
 
     def _pushdown(self, max_states: int) -> Drawing:
         from schemagen.draw.pushdown import draw_pushdown

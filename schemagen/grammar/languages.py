@@ -89,7 +89,6 @@ def language_of(
     if isinstance(spec, Regex | Choice | ContextFree):
         return pattern_of(spec)
     from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.to_regex import json_text, page_of
 
     target = target_of(spec)
     normaliser = Normaliser(
@@ -98,16 +97,15 @@ def language_of(
         dialect="json-schema" if target is None else "python",
     )
     check_whitespace(whitespace)
-    options = styled(Options(whitespace=whitespace), target)
-    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    return json_text(normaliser, page, depth=depth)
+    return json_regex(normaliser, styled(Options(whitespace=whitespace), target), depth=depth)
 
 
-def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
-    """Return the JSON texts of a schema without recursion as one regular expression."""
+def json_regex(normaliser: Normaliser, options: Options, *, depth: int | None = None) -> ast.Regex:
+    """Return the JSON texts of a schema as one regular expression, a recursive one up to a depth."""
     from schemagen.schema.to_regex import json_text, page_of
 
-    return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
+    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
+    return json_text(normaliser, page, depth=depth)
 
 
 def unordered(fact: str, instead: str) -> UnsupportedSchemaError:

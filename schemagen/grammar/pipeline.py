@@ -100,10 +100,14 @@ def _compile_by_front_end(
         normaliser.forget()
 
 
+def options_of(arguments: dict[str, Any]) -> Options:
+    """Return the options of a compilation with these arguments."""
+    return Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+
+
 def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None) -> Report:
     """Return the report of the keywords, then what pydantic checks, then the soft caps: the schema is read for it."""
-    options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
-    options = styled(options, target)
+    options = styled(options_of(arguments), target)
     normaliser = read_source(schema, arguments, target).normaliser(options)
     _front_end().JsonLowering(normaliser, options).has_values()
     style = options.number_style

@@ -27,7 +27,7 @@ from interegular.fsm import FSM, Alphabet
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.partition import blocks_of
+from schemagen.regex.graphs import blocks_of, reached
 from schemagen.regex.substrings import substring_automaton
 
 if TYPE_CHECKING:
@@ -167,13 +167,7 @@ class Nfa:
 
     def closure(self, state: int) -> frozenset[int]:
         """Return the states that matter among those reachable by epsilon moves: all but mere junctions."""
-        seen, stack = {state}, [state]
-        while stack:
-            for target in self.epsilon[stack.pop()]:
-                if target not in seen:
-                    seen.add(target)
-                    stack.append(target)
-        return frozenset(s for s in seen if self.moves[s] or not self.epsilon[s])
+        return frozenset(s for s in reached([state], self.epsilon.__getitem__) if self.moves[s] or not self.epsilon[s])
 
 
 class Construction:
@@ -260,7 +254,7 @@ class Construction:
         for state, row in enumerate(dfa.rows):
             for symbol, target in row.items():
                 inverse[target][symbol].append(state)
-        live = _closure_of(dfa.finals, lambda s: (p for sources in inverse[s].values() for p in sources))
+        live = reached(dfa.finals, lambda s: (p for sources in inverse[s].values() for p in sources))
         block_of = blocks_of(inverse, live, dfa.finals, lambda: self.budget.spend(0))
         if 0 not in live:
             return Dfa([{}], set())
@@ -351,17 +345,6 @@ class Construction:
             nfa.moves[state].extend((symbol, states[target]) for symbol, target in row.items())
         for final in dfa.finals:
             nfa.epsilon[states[final]].append(end)
-
-
-def _closure_of(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
-    seen = set(seeds)
-    stack = list(seen)
-    while stack:
-        for state in neighbours(stack.pop()):
-            if state not in seen:
-                seen.add(state)
-                stack.append(state)
-    return seen
 
 
 def byte_fsm(regex: ast.Regex, *, max_states: int = 20_000, max_seconds: float = 30.0) -> FSM:

@@ -33,6 +33,7 @@ from schemagen.errors import UnsupportedGrammarError
 from schemagen.reference.frames import fsms_of, without_dead_rules
 from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
 from schemagen.reference.transducers import EPSILON, Fst, Label, State
+from schemagen.regex.graphs import reached
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -102,14 +103,10 @@ class Pda:
                 yield label, (target, stack[:kept] + pushes)
 
     def _closure(self, configurations: Iterable[Configuration]) -> frozenset[Configuration]:
-        seen = set(configurations)
-        todo = list(seen)
-        while todo:
-            for label, after in self._moves(todo.pop()):
-                if label == EPSILON and after not in seen:
-                    seen.add(after)
-                    todo.append(after)
-        return frozenset(seen)
+        def empty_moves(configuration: Configuration) -> Iterable[Configuration]:
+            return (after for label, after in self._moves(configuration) if label == EPSILON)
+
+        return frozenset(reached(configurations, empty_moves))
 
 
 def composed(automaton: Pda, transducer: Fst) -> Pda:

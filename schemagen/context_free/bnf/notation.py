@@ -113,10 +113,7 @@ class Notation(ABC):
             at = self.scanner.at
             name = self.head()
             if name in self.defined:
-                before = self.scanner.where(self.defined[name])
-                raise self.scanner.error(
-                    f"the rule {name!r} is defined twice", at, why=f"the other one is at {before}", fix="rename one"
-                )
+                raise self.scanner.defined_twice(f"the rule {name!r}", at, self.defined[name])
             self.defined[name] = at
             self.scanner.match(self.blank)
             self.rules[name] = self.alternatives(0)

@@ -83,10 +83,7 @@ class DialectParser:
         name = definition.name
         known = grammar.terminals if is_terminal_name(name) else grammar.rules
         if name in known:
-            before = self.scanner.where(known[name].at)
-            raise self.scanner.error(
-                f"{name!r} is defined twice", definition.at, why=f"the other one is at {before}", fix="rename one"
-            )
+            raise self.scanner.defined_twice(repr(name), definition.at, known[name].at)
         known[name] = definition
 
     def _expect(self, sign: str, fix: str = "") -> None:

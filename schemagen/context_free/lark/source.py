@@ -351,7 +351,7 @@ def indents_of(indenter: Any) -> Indents:
             fix="use an Indenter of lark as it is, or write the grammar without postlex",
         )
     settings = (getattr(indenter, name) for name in _INDENTER)
-    return Indents(*(tuple(each) if isinstance(each, list | tuple) else each for each in settings))
+    return Indents._make(tuple(each) if isinstance(each, list | tuple) else each for each in settings)
 
 
 def _indenter(indents: Indents) -> Any:

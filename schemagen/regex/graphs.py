@@ -1,12 +1,32 @@
-"""Which states of a deterministic automaton have the same future: partition refinement (Hopcroft 1971)."""
+"""Searches in automata of any kind: the states that are reached, and those with the same future."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+
+State = TypeVar("State", bound="Hashable")
+
+
+def reached(starts: Iterable[State], after: Callable[[State], Iterable[State]]) -> set[State]:
+    """Return the states that can be reached from some states, these included.
+
+    Args:
+        starts: The states to begin with.
+        after: The states directly after one.
+    """
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        for state in after(waiting.pop()):
+            if state not in found:
+                found.add(state)
+                waiting.append(state)
+    return found
 
 
 def blocks_of(
@@ -15,7 +35,7 @@ def blocks_of(
     finals: set[int],
     check: Callable[[], object],
 ) -> dict[int, int]:
-    """Return the block of each state, in the coarsest partition of equivalent states.
+    """Return the block of each state, in the coarsest partition of equivalent states (Hopcroft 1971).
 
     Args:
         inverse: For each state the states that lead to it, by symbol.
