@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 import schemagen
 from schemagen.errors import UnsupportedTypeError
-from schemagen.writers.formats import TEXT_FORMATS
+from schemagen.writers import TEXT_FORMATS
 
 PAGE = Path(__file__).parents[1] / "docs" / "guides" / "formats.md"
 BEGIN, END = "<!-- made by tools/formats.py -->\n", "<!-- made by tools/formats.py: end -->\n"

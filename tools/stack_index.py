@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import schemagen
 from schemagen import GBNF, Lark, Vocabulary
-from schemagen.draw.labels import token_label
+from schemagen.draw.drawing import token_label
 from schemagen.draw.railroad import Chart, Part, svg_of, text, track, width_of
 from schemagen.reference.pushdown import pda_of
 from schemagen.reference.pushdown_index import map_states_to_vocab

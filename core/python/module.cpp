@@ -905,7 +905,7 @@ void bind_functions(nb::module_& m) {
         "force_lock_contention", [](bool rival) { SharedAutomata::always_conflict = rival; }, "rival"_a,
         "As if another thread were making something new whenever one asks to: for tests.");
     m.def(
-        "limit_mask_memory", [](size_t bytes) { return most_mask_bytes.exchange(bytes); }, "bytes"_a,
+        "limit_mask_memory", [](size_t limit) { return most_mask_bytes.exchange(limit); }, "limit"_a,
         "Bound the masks that each engine remembers, and return the bound before: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a,
           "budgets"_a = std::vector<std::optional<int64_t>>());

@@ -16,14 +16,14 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ID_LENGTH
+from schemagen.calling.free_text import text_not_opening, words
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
 from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
-from schemagen.grammar.free_text import text_not_opening, words
 from schemagen.graph.grammar_graph import GrammarGraph
-from schemagen.graph.parts import Part
+from schemagen.graph.reader import Part
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens

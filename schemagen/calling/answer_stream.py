@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
     from schemagen.events import ArgumentEvent, CallEvent, FieldEvent, Path
     from schemagen.graph.grammar_graph import GrammarGraph
-    from schemagen.graph.parts import Part
+    from schemagen.graph.reader import Part
 
     Chain = list[tuple[Part, int, int | None]]
 

@@ -24,9 +24,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from schemagen.calling.free_text import MAX_WHITESPACE
 from schemagen.engine.options import Options
 from schemagen.errors import ToolError
-from schemagen.grammar.free_text import MAX_WHITESPACE
 from schemagen.grammar.reading import styled
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without

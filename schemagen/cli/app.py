@@ -85,7 +85,7 @@ class Batching(str, Enum):
 
 
 class Format(str, Enum):
-    """How a value is written: `schemagen.writers.formats.TextFormat`."""
+    """How a value is written: `schemagen.writers.TextFormat`."""
 
     JSON = "json"
     PYTHON = "python"

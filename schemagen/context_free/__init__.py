@@ -1,7 +1,9 @@
-"""Context-free grammars: what their texts are written in, and how those texts are read.
+"""Context-free grammars: the languages they are written in, and the one form that all of them are read to.
 
-gbnf, ebnf -> notation -> syntax      grammar texts to rules; scanner, literals, macros and regular are their parts
-lark_work -> lark_source -> lark_reader   grammars of lark: lark_lexers and matching have what terminals take,
-                                      reserved_words what keywords are
-simplify -> items                     rules that derive nothing dropped, regular ones made terminals; rules as automata
+bnf/        GBNF, and the EBNF of xgrammar and of the W3C
+lark/       grammars of lark, as lark itself reads them
+dialect/    the Lark dialect of llguidance and xgrammar
+scanner     the parts that these languages share: places, literals, sets, tokens
+syntax      the form: rules over terminals that are regular languages (`regular`); `simplify` makes them smaller
+items       rules as automata, for the engines; `spans` and `ambiguity` read them in Python, `names` is for messages
 """

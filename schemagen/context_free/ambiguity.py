@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.context_free.items import items_of
-from schemagen.context_free.recursion import nullable_rules
-from schemagen.context_free.simplify import productive
+from schemagen.context_free.simplify import nullable_rules, productive
 from schemagen.context_free.syntax import Rule
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class _Counter:
         empty: The names of those that derive the empty text.
     """
 
-    def __init__(self, items: dict[str, Items], alive: set[str], empty: frozenset[str]) -> None:
+    def __init__(self, items: dict[str, Items], alive: set[str], empty: set[str]) -> None:
         self._items = items
         self._alive = alive
         self._empty = empty

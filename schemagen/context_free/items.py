@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from schemagen.context_free.regular import is_nullable, nonempty
 from schemagen.context_free.syntax import (
     Alternatives,
     Expression,
@@ -25,12 +26,8 @@ from schemagen.context_free.syntax import (
     Token,
     TokenRun,
 )
-from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
 Symbol: TypeAlias = "Rule | Readable"
@@ -84,6 +81,9 @@ class _Automaton:
 class _Positions:
     """The position automaton of one body, built bottom up.
 
+    Args:
+        most: Most positions.
+
     Attributes:
         symbols: The symbol of each position.
         links: For each position those of `firsts` that follow it: where many positions have the same neighbours, as at the end
@@ -91,14 +91,14 @@ class _Positions:
         firsts: Positions that follow others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_POSITIONS) -> None:
+        self._most = most
         self.symbols: list[Symbol] = []
         self.links: list[list[int]] = []
         self.firsts: list[tuple[int, ...]] = []
         self._neighbours = 0
 
     def automaton(self, whole: _Part) -> _Automaton:
-        """Return the automaton of the body whose part that is."""
         self.firsts.append(whole.first)
         ends = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
         known: dict[tuple[bool, tuple[int, ...]], int] = {}
@@ -113,7 +113,10 @@ class _Positions:
         if isinstance(expression, Sequence):
             return self.join([self.part(each) for each in expression.parts])
         if isinstance(expression, Alternatives):
-            return _either([self.part(each) for each in expression.parts])
+            parts = [self.part(each) for each in expression.parts]
+            first = tuple(chain.from_iterable(part.first for part in parts))
+            last = tuple(chain.from_iterable(part.last for part in parts))
+            return _Part(first, last, any(part.nullable for part in parts))
         if isinstance(expression, Repeat):
             return self.repeated(expression)
         if isinstance(expression, Text):
@@ -129,7 +132,7 @@ class _Positions:
         return part
 
     def symbol(self, symbol: Symbol) -> _Part:
-        if len(self.symbols) == MAX_POSITIONS:
+        if len(self.symbols) == self._most:
             raise _too_long()
         here = (len(self.symbols),)
         self.symbols.append(symbol)
@@ -152,7 +155,6 @@ class _Positions:
         self.firsts.append(first)
 
     def join(self, parts: list[_Part]) -> _Part:
-        """The parts one after the other."""
         first: tuple[int, ...] = ()
         last: tuple[int, ...] = ()
         nullable = True
@@ -168,7 +170,7 @@ class _Positions:
         """The inner part ``low`` times, then as a loop or ``high - low`` times inside each other: x (x (x)?)?."""
         low, high = expression.low, expression.high
         rounds = low if high is None else high
-        if rounds > 1 and _count(expression.inner) * rounds > MAX_POSITIONS:  # before they are written out
+        if rounds > 1 and _count(expression.inner) * rounds > self._most:  # before they are written out
             raise _too_long()
         if high is None:
             parts = [self.part(expression.inner) for _ in range(max(low, 1))]
@@ -192,14 +194,6 @@ class _Positions:
             rest = self.join([part, rest])
             rest.nullable = True
         return rest
-
-
-def _either(parts: list[_Part]) -> _Part:
-    return _Part(
-        tuple(chain.from_iterable(part.first for part in parts)),
-        tuple(chain.from_iterable(part.last for part in parts)),
-        any(part.nullable for part in parts),
-    )
 
 
 def _too_long() -> LimitError:
@@ -322,6 +316,10 @@ def _numbered(read: _Automaton, symbols: list[Symbol], same: list[int], edges: l
     )
 
 
+#: Cached, for the text of a long pattern takes time.
+_written = lru_cache(maxsize=1024)(repr)
+
+
 def written(symbol: Symbol) -> str:
     """Return what symbols are sorted by."""
     if isinstance(symbol, Rule | Terminal):  # most are; `repr` of a dataclass takes much longer
@@ -329,37 +327,59 @@ def written(symbol: Symbol) -> str:
     return _written(symbol)
 
 
-@lru_cache(maxsize=1024)
-def _written(symbol: Symbol) -> str:
-    """Return the text of a symbol. Cached: that of a long pattern takes time."""
-    return repr(symbol)
+# --- regular languages ---------------------------------------------------------------------------------------------------
+
+#: Positions of a regular expression, repetitions written out; a longer one counts as not deterministic.
+MAX_CHARACTERS = 400
 
 
-def nullable_rules(items: Mapping[str, Items]) -> set[str]:
-    """Return the rules that derive the empty text: those whose items come to an end over such rules alone."""
-    callers: dict[str, set[str]] = {}
-    for name, rule in items.items():
-        for symbol in {symbol for edges in rule.edges for symbol, _ in edges}:
-            if isinstance(symbol, Rule):
-                callers.setdefault(symbol.name, set()).add(name)
-    found: set[str] = set()
-    todo = list(items)
-    while todo:
-        name = todo.pop()
-        if name not in found and _ends_over(items[name], found):
-            found.add(name)
-            todo.extend(callers.get(name, ()))
-    return found
+def _positions_of_regex(regex: ast.Regex) -> tuple[list[ast.Ranges], _Automaton] | None:
+    """Return the characters of each position, and the automaton; None if there are too many positions."""
+    positions = _Positions(MAX_CHARACTERS)
+    try:
+        made = positions.automaton(positions.part(_expression_of(regex)))
+    except LimitError:
+        return None
+    return [symbol.regex.ranges for symbol in made.symbols], made  # type: ignore[union-attr]
 
 
-def _ends_over(items: Items, nullable: set[str]) -> bool:
-    seen, todo = {0}, [0]
-    while todo:
-        at = todo.pop()
-        if at in items.accepting:
-            return True
-        for symbol, to in items.edges[at]:
-            if isinstance(symbol, Rule) and symbol.name in nullable and to not in seen:
-                seen.add(to)
-                todo.append(to)
-    return False
+def _expression_of(regex: ast.Regex) -> Expression:
+    """Return a regular expression with a text for each of its characters, and a few rounds of each repetition."""
+    if isinstance(regex, ast.Chars):
+        return Text(regex)
+    if isinstance(regex, ast.Concat):
+        return Sequence(tuple(map(_expression_of, regex.parts)))
+    if isinstance(regex, ast.Alternation):
+        return Alternatives(tuple(map(_expression_of, regex.parts)))
+    if isinstance(regex, ast.Repeat):
+        low = min(regex.low, MAX_CHARACTERS)
+        high = None if regex.high is None else low + min(regex.high - regex.low, MAX_CHARACTERS)
+        return Repeat(_expression_of(regex.inner), low, high)
+    raise _too_long()  # intersections and complements have no positions, and substrings too many
+
+
+def is_deterministic(regex: ast.Regex) -> bool:
+    """Whether the next character alone tells which position of an expression it belongs to.
+
+    Such an expression is one-unambiguous (Brüggemann-Klein and Wood 1998). If all its repetitions are greedy, too, a
+    backtracking matcher never has to backtrack: `re` finds the longest match.
+
+    Cost: O(positions squared) at worst; an expression of more than `MAX_CHARACTERS` is taken for not deterministic.
+    """
+    read = _positions_of_regex(regex)
+    return read is not None and all(_are_disjoint([read[0][at] for at in after]) for after in read[1].follow)
+
+
+def _are_disjoint(sets: list[ast.Ranges]) -> bool:
+    ranges = sorted(each for ranges in sets for each in ranges)
+    return all(left[1] < right[0] for left, right in pairwise(ranges))
+
+
+def first_characters(regex: ast.Regex) -> ast.Ranges | None:
+    """Return the characters that the texts of an expression begin with; None where it has too many positions."""
+    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
+    places = [part.ranges for part in parts if isinstance(part, ast.Chars)]
+    if places and len(places) == len(parts) <= MAX_CHARACTERS:
+        return places[0]  # a keyword, or the like
+    read = _positions_of_regex(regex)
+    return None if read is None else ast.normalise_ranges(each for at in read[1].follow[0] for each in read[0][at])

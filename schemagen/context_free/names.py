@@ -6,9 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.determinism import only_text
+from schemagen.context_free.regular import is_plain, only_text
 from schemagen.context_free.syntax import Guest, Text, Token, TokenRun
-from schemagen.context_free.texts import is_plain
 from schemagen.regex import ast
 from schemagen.regex.printing import to_python_re
 
@@ -82,7 +81,6 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
 
 
 def _guest_name(guest: Guest) -> str:
-    """Return a short name of an embedded grammar, type or schema."""
     spec = getattr(guest.spec, "spec", guest.spec)  # that of a compiled spec
     words = spec.__name__ if isinstance(spec, type) else repr(spec)
     is_json = not (hasattr(spec, "rules") or hasattr(spec, "options"))
@@ -91,5 +89,4 @@ def _guest_name(guest: Guest) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return a text, or its beginning."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

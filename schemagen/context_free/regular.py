@@ -1,97 +1,118 @@
-"""The languages of rules without recursion, or with recursion at their end alone: the operands of a difference."""
+"""Regular languages as the texts of a grammar: their size, and free text around tags.
+
+A lexeme is never empty, so a language is used without the empty text (`nonempty`).
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.syntax import Alternatives, Expression, Repeat, Rule, Sequence, Text
-from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
-from schemagen.errors import LimitError
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
 from schemagen.regex import ast
+from schemagen.regex.derivatives import is_empty
+from schemagen.regex.wildcards import text_up_to
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence as Several
+    from collections.abc import Iterable
+
+    from schemagen.context_free.syntax import Expression
+
+#: Operators that a rule is written out with where it is called, and how many of them inside one another.
+MAX_SIZE = 20_000
+MAX_HEIGHT = 100
 
 
-class RecursiveRuleError(Exception):
-    """A rule that calls itself, however far around, and not just at its end.
+@lru_cache(maxsize=4096)
+def is_nullable(regex: ast.Regex) -> bool:
+    """Whether a language has the empty text."""
+    if isinstance(regex, ast.Chars | ast.Substring):
+        return False
+    if isinstance(regex, ast.Repeat):
+        return regex.low == 0 or is_nullable(regex.inner)
+    if isinstance(regex, ast.Complement):
+        return not is_nullable(regex.inner)
+    some = any if isinstance(regex, ast.Alternation) else all
+    return some(map(is_nullable, regex.parts))
 
-    Attributes:
-        name: The rule.
+
+@lru_cache(maxsize=4096)
+def nonempty(regex: ast.Regex) -> ast.Regex:
+    """Return the texts of a language except the empty one."""
+    if not is_nullable(regex):
+        return regex
+    if isinstance(regex, ast.Repeat):
+        rest = None if regex.high is None else regex.high - 1
+        return ast.concat(nonempty(regex.inner), ast.repeat(regex.inner, max(regex.low - 1, 0), rest))
+    if isinstance(regex, ast.Concat):
+        return ast.union(*(ast.concat(nonempty(part), *regex.parts[at + 1 :]) for at, part in enumerate(regex.parts)))
+    if isinstance(regex, ast.Alternation):
+        return ast.union(*map(nonempty, regex.parts))
+    return ast.conjunction(regex, ast.repeat(ast.ANY_CHAR, 1, None))
+
+
+@lru_cache(maxsize=4096)
+def size_of(regex: ast.Regex) -> tuple[int, int]:
+    """Return how many operators a language is written with, and how many of them inside one another."""
+    if isinstance(regex, ast.Chars | ast.Substring):
+        return 1, 1
+    parts = (regex.inner,) if isinstance(regex, ast.Repeat | ast.Complement) else regex.parts
+    sizes = [size_of(part) for part in parts]
+    return 1 + sum(size for size, _ in sizes), 1 + max((height for _, height in sizes), default=0)
+
+
+@lru_cache(maxsize=4096)
+def is_plain(regex: ast.Regex) -> bool:
+    """Whether a language is written without intersections, complements, and substrings of a text."""
+    if isinstance(regex, ast.Conjunction | ast.Complement | ast.Substring):
+        return False
+    if isinstance(regex, ast.Repeat):
+        return is_plain(regex.inner)
+    return isinstance(regex, ast.Chars) or all(map(is_plain, regex.parts))
+
+
+def only_text(regex: ast.Regex) -> str | None:
+    """Return the text of an expression that has only one, if that is clear from its shape."""
+    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
+    text = ""
+    for part in parts:
+        if not isinstance(part, ast.Chars) or len(part.ranges) != 1 or part.ranges[0][0] != part.ranges[0][1]:
+            return None
+        text += chr(part.ranges[0][0])
+    return text or None
+
+
+def dispatched_tokens(taken: Expression, *, loop: bool) -> Expression:
+    """Return text in which expressions that begin with tokens may stand: tokens are no text, so it needs no search."""
+    text = Text(ast.ANY_STRING)
+    if loop:
+        return sequence(repeat(sequence(text, taken), 0, None), text)
+    return sequence(text, alternatives(taken, EMPTY_TEXT))
+
+
+def text_of(regex: ast.Regex) -> Expression:
+    """Return the texts of a language, which may have none.
+
+    Raises:
+        LimitError: To find out would take too long.
     """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+    return NOTHING if is_empty(regex) else Text(regex)
 
 
-class RegularRules:
-    """The languages of rules.
+def dispatched(
+    tags: Iterable[tuple[str, Expression]], literals: list[str], last: Expression, *, loop: bool
+) -> Expression:
+    """Return free text in which each tag is followed by its expression, for `TagDispatch` of EBNF and structural tags.
+
+    Of nested tags the one that begins first counts, and a tag that has begun may go on as a longer one.
 
     Args:
-        rules: Their bodies.
-        differences: Rules whose texts are those of the one expression that are none of the other.
+        tags: The tags, each with the expression after it.
+        literals: All that free text must not hold, the tags among them.
+        last: The free text at the end.
+        loop: Whether free text goes on after the expression of a tag.
     """
-
-    def __init__(self, rules: Mapping[str, Expression], differences: Mapping[str, Several[Expression]]) -> None:
-        self._rules = rules
-        self._differences = differences
-        self._known: dict[str, ast.Regex | None] = {}
-
-    def rule(self, name: str) -> ast.Regex:
-        """Return the language of a rule.
-
-        Raises:
-            RecursiveRuleError: It calls itself.
-            LimitError: It is too large to be written out.
-        """
-        if name not in self._known:
-            self._known[name] = None
-            self._known[name] = self._checked(name, self._language(name))
-        known = self._known[name]
-        if known is None:
-            raise RecursiveRuleError(name)
-        return known
-
-    def _language(self, name: str) -> ast.Regex:
-        if name not in self._differences:
-            return self._of_rule(name)
-        left, right = map(self._of, self._differences[name])
-        if isinstance(left, ast.Chars) and isinstance(right, ast.Chars):
-            return ast.Chars(ast.intersect_ranges(left.ranges, ast.invert_ranges(right.ranges)))
-        return ast.conjunction(left, ast.complement(right))
-
-    def _of_rule(self, name: str) -> ast.Regex:
-        """Return the language of a body that may end with a call of its own rule: the part before the call is a loop."""
-        body, call = self._rules[name], Rule(name)
-        ways = body.parts if isinstance(body, Alternatives) else (body,)
-        again = [way.parts[:-1] for way in ways if isinstance(way, Sequence) and way.parts[-1] == call]
-        if not again:
-            return self._of(body)
-        ends = [self._of(way) for way in ways if not (isinstance(way, Sequence) and way.parts[-1] == call)]
-        return ast.concat(
-            ast.star(ast.union(*(ast.concat(*map(self._of, parts)) for parts in again))), ast.union(*ends)
-        )
-
-    def _checked(self, name: str, regex: ast.Regex) -> ast.Regex:
-        size, height = size_of(regex)
-        if size > MAX_SIZE or height > MAX_HEIGHT:
-            raise LimitError(
-                f"the texts of the rule {name!r} take {size:,} operators, {height} deep, limit {MAX_SIZE:,} and {MAX_HEIGHT}",
-                why="both sides of a difference are written out",
-                fix="take texts away from a smaller rule",
-            )
-        return regex
-
-    def _of(self, expression: Expression) -> ast.Regex:
-        if isinstance(expression, Text):
-            return expression.regex
-        if isinstance(expression, Rule):
-            return self.rule(expression.name)
-        if isinstance(expression, Sequence):
-            return ast.concat(*map(self._of, expression.parts))
-        if isinstance(expression, Alternatives):
-            return ast.union(*map(self._of, expression.parts))
-        if isinstance(expression, Repeat):
-            return ast.repeat(self._of(expression.inner), expression.low, expression.high)
-        raise RecursiveRuleError(getattr(expression, "name", "an embedded grammar"))
+    taken = [sequence(Text(text_up_to(tag, literals)), after) for tag, after in tags]
+    if loop:
+        return sequence(repeat(alternatives(*taken), 0, None), last)
+    return alternatives(last, *taken)

@@ -1,18 +1,22 @@
-"""A position in a grammar text, and errors that name its line and column.
+"""A position in a grammar text, errors that name its line and column, and the literals, sets and tokens of all notations.
 
 Sizes are limited here, so that what reads the rules afterwards may recurse over them.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from schemagen.context_free.syntax import Token
 from schemagen.errors import GrammarSyntaxError, LimitError, UnsupportedGrammarError
+from schemagen.regex import ast
 from schemagen.regex.ast import MAX_CODE_POINT
 from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
-    import re
+    from collections.abc import Iterable, Iterator
 
 #: Characters of a grammar text.
 MAX_LENGTH = 1_000_000
@@ -66,6 +70,11 @@ class Scanner:
             self.at += len(expected)
         return found
 
+    def character(self) -> str:
+        """Read the next character; there has to be one."""
+        self.at += 1
+        return self.text[self.at - 1]
+
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Read the match of the pattern here, if there is one."""
         found = pattern.match(self.text, self.at)
@@ -103,6 +112,24 @@ class Scanner:
         found = "the grammar ends" if self.at_end else f"{rest!r} stands" if rest else "the line ends"
         return self.error(f"{found} where {expected} is expected", fix=fix)
 
+    def defined_twice(self, what: str, at: int, before: int) -> GrammarSyntaxError:
+        """Return the error of a second definition at an offset."""
+        why = f"the other one is at {self.where(before)}"
+        return self.error(f"{what} is defined twice", at, why=why, fix="rename one")
+
+    def no_start(self, start: str, known: Iterable[str], at: int, otherwise: str) -> GrammarSyntaxError:
+        """Return the error of a grammar without its start rule.
+
+        Args:
+            start: The name of the rule.
+            known: The rules that there are.
+            at: The place of the error.
+            otherwise: The way out if there are none.
+        """
+        names = ", ".join(list(known)[:8])
+        fix = f"rename one of its rules to {start}, or give its name as start=: {names}" if names else otherwise
+        return self.error(f"the grammar has no rule {start!r} to start from", at, fix=fix)
+
     def count(self, digits: str, at: int) -> int:
         """Return the count of a repetition.
 
@@ -114,6 +141,42 @@ class Scanner:
             shown = significant[:20]
             raise self.limit(f"a repetition counts to {shown}, limit {MAX_COUNT}", at, fix="lower the bound")
         return int(significant)
+
+    def bounds(self, least: str, most: str, at: int) -> tuple[int, int | None]:
+        """Return the counts of a repetition, whose upper one may be empty for no bound.
+
+        Raises:
+            GrammarSyntaxError: They are the wrong way round.
+            LimitError: One is too large.
+        """
+        low = self.count(least, at)
+        high = self.count(most, at) if most else None
+        if high is not None and high < low:
+            raise self.error(f"a repetition of at least {low} and at most {high}", at, fix=f"write {{{high},{low}}}")
+        return low, high
+
+    def check_depth(self, at: int, depth: int, fix: str = "give the inner ones names") -> None:
+        """Refuse a group that is inside of too many others.
+
+        Raises:
+            LimitError: It is.
+        """
+        if depth == MAX_NESTING:
+            raise self.limit(f"groups are nested {depth + 1} deep, limit {MAX_NESTING}", at, fix=fix)
+
+    def listed(self, closing: str, blank: re.Pattern[str], fix: str = "") -> Iterator[None]:
+        """Yield before each element of a list up to its closing sign, with commas between them and perhaps after the last.
+
+        Raises:
+            GrammarSyntaxError: There is no comma between two of them.
+        """
+        self.match(blank)
+        while not self.take(closing):
+            yield
+            self.match(blank)
+            if not self.take(",") and not self.sees(closing):
+                raise self.unexpected(f"',' or {closing!r}", fix)
+            self.match(blank)
 
     def code_point(self, digits: str, at: int) -> int:
         """Return the code point with these hexadecimal digits.
@@ -128,3 +191,159 @@ class Scanner:
                 f"U+{digits.upper():.12} is not a character", at, why=why, fix="write the code point itself"
             )
         return point
+
+
+_RANGES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*")
+
+
+def token_of(scanner: Scanner, text: str, at: int) -> Token:
+    """Return the token that is written between angle brackets.
+
+    Args:
+        scanner: The grammar, for errors.
+        text: The source text, brackets included. A name is all of it: ``<|python_tag|>``.
+        at: Where it begins.
+
+    Raises:
+        GrammarError: It is a list of ids that cannot be read, or that leaves ids out.
+    """
+    line, column = scanner.place(at)
+    if not text.startswith("<["):
+        return Token((text,), line, column)
+    ids = text[2:-2] if text.endswith("]>") else ""
+    if ids.startswith(("*", "^")):
+        raise any_but(scanner, f"the token {text} in a grammar", at)
+    if not _RANGES.fullmatch(ids):
+        raise scanner.error(f"the token {text}, which is not a list of ids", at, fix="write <[12]> or <[1,5-9]>")
+    ranges = []
+    for each in ids.split(","):
+        first, _, last = each.partition("-")
+        ranges.append((int(first), int(last or first)))
+        if ranges[-1][1] < ranges[-1][0]:
+            raise scanner.error(
+                f"the ids {each} of {text}", at, why="the lower one comes first", fix=f"write {last}-{first}"
+            )
+    return Token(tuple(ranges), line, column)
+
+
+def any_but(scanner: Scanner, what: str, at: int) -> UnsupportedGrammarError:
+    """Return the error of tokens that are all but some: tokens of text are among them."""
+    return scanner.unsupported(
+        what,
+        at,
+        why="a token of text is read as its characters, so it cannot be distinguished from the same characters in other tokens",
+        fix="write the text as a pattern, and name the special tokens",
+    )
+
+
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+
+
+@dataclass(frozen=True, slots=True)
+class Escapes:
+    """The escapes after a backslash.
+
+    Attributes:
+        characters: The meaning of each letter or sign.
+        hexadecimal: How many digits each letter takes, or None for as many as there are.
+    """
+
+    characters: dict[str, str]
+    hexadecimal: dict[str, int | None] = field(default_factory=dict)
+
+    def read(self, scanner: Scanner) -> str:
+        """Read a character, which may be written as an escape."""
+        at = scanner.at
+        character = scanner.character()
+        if character != "\\":
+            return character
+        letter = scanner.text[scanner.at : scanner.at + 1]
+        scanner.at += 1
+        if letter in self.hexadecimal:
+            return chr(scanner.code_point(self._digits(scanner, self.hexadecimal[letter], at), at))
+        if letter not in self.characters or not letter:
+            known = " ".join(f"\\{each}" for each in (*self.characters, *self.hexadecimal))
+            raise scanner.error(f"the escape '\\{letter}' is not known here", at, fix=f"use one of {known}")
+        return self.characters[letter]
+
+    def _digits(self, scanner: Scanner, count: int | None, at: int) -> str:
+        begin = scanner.at
+        most = len(scanner.text) if count is None else begin + count
+        while scanner.at < most and scanner.text[scanner.at : scanner.at + 1] in _HEXADECIMAL and not scanner.at_end:
+            scanner.at += 1
+        digits = scanner.text[begin : scanner.at]
+        if not digits or (count is not None and len(digits) < count):
+            wanted = f"{count} hexadecimal digits" if count else "hexadecimal digits"
+            raise scanner.error(
+                f"the escape {scanner.text[at : scanner.at]!r} has too few digits", at, fix=f"write {wanted}"
+            )
+        return digits
+
+
+def quoted(scanner: Scanner, quote: str, at: int, escapes: Escapes | None) -> str:
+    """Read the rest of a literal that began at ``at``, up to its quote.
+
+    Args:
+        scanner: After the first quote.
+        quote: The quote that ends it.
+        at: Where it began, for errors.
+        escapes: The escapes, or None if a backslash is an ordinary character.
+
+    Raises:
+        GrammarSyntaxError: It has no end, or an escape that is not known.
+    """
+    characters: list[str] = []
+    while not scanner.take(quote):
+        if scanner.at_end or scanner.text[scanner.at] in "\r\n":
+            fix = (
+                f"write {quote} at its end"
+                if escapes is None
+                else f"write {quote} at its end; a line break in it is \\n"
+            )
+            raise scanner.error("a literal is never closed", at, fix=fix)
+        characters.append(scanner.character() if escapes is None else escapes.read(scanner))
+    return "".join(characters)
+
+
+class CharacterSet:
+    """A reader of sets in brackets.
+
+    Args:
+        escapes: The escapes after a backslash.
+        has_anything: Whether ``[^]`` is any character.
+    """
+
+    def __init__(self, escapes: Escapes, *, has_anything: bool = False) -> None:
+        self._escapes = escapes
+        self._has_anything = has_anything
+
+    def member(self, scanner: Scanner) -> str:
+        """Read one character of a set."""
+        return self._escapes.read(scanner)
+
+    def read(self, scanner: Scanner, at: int) -> ast.Chars:
+        """Read the rest of a set that began at ``at``.
+
+        Raises:
+            GrammarSyntaxError: It has no end, no character, or a range that runs backwards.
+        """
+        negated = scanner.take("^")
+        ranges: list[tuple[int, int]] = []
+        while not scanner.take("]"):
+            begin = scanner.at
+            if scanner.at_end or scanner.text[scanner.at] in "\r\n":
+                raise scanner.error("a set of characters is never closed", at, fix="write ']' at its end")
+            low = high = ord(self.member(scanner))
+            if scanner.sees("-") and not scanner.sees("-]"):
+                scanner.at += 1
+                if scanner.at_end:
+                    raise scanner.error("a set of characters is never closed", at, fix="write ']' at its end")
+                high = ord(self.member(scanner))
+            if high < low:
+                shown = scanner.text[begin : scanner.at]
+                raise scanner.error(f"the range {shown!r} runs backwards", begin, fix="write the lower end first")
+            ranges.append((low, high))
+        if not ranges and not (negated and self._has_anything):
+            raise scanner.error("a set without characters", at, why="no text matches it", fix="write the characters")
+        found = ast.normalise_ranges(ranges)
+        return ast.Chars(ast.invert_ranges(found) if negated else found)

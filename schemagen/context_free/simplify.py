@@ -1,4 +1,6 @@
-"""Grammars made smaller before they are compiled: rules that derive nothing are dropped, regular ones become one terminal.
+"""What rules call and derive, and grammars made smaller before they are compiled.
+
+Rules that derive nothing are dropped, regular ones become one terminal.
 
 A rule that does not call itself, however far around, has a regular language if all that it calls has: its body is written out
 where it is called. That makes grammars that are read character by character (GBNF, EBNF) fast: the parser sees whole
@@ -10,10 +12,11 @@ Only texts that no lexer delimits are joined (`Text`): where a lexer takes the l
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from schemagen.context_free.regular import MAX_HEIGHT, MAX_SIZE, is_nullable, size_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -29,10 +32,9 @@ from schemagen.context_free.syntax import (
     Token,
     substituted,
 )
-from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Set as AbstractSet
 
 #: Operators that all rules together get from the texts that are written out in them. Beyond it rules stay rules.
 MAX_WRITTEN_OUT = 500_000
@@ -50,19 +52,44 @@ def called(expression: Expression) -> frozenset[str]:
     return frozenset()
 
 
-def productive(rules: dict[str, Expression]) -> set[str]:
+def productive(rules: Mapping[str, Expression]) -> set[str]:
     """Return the rules that derive some text."""
+    return _least(rules, lambda _: True)
+
+
+def live_rules(rules: Mapping[str, Expression]) -> dict[str, Expression]:
+    """Return the rules that derive some text, without calls of the others."""
+    alive = productive(rules)
+    dead: dict[Expression, Expression] = dict.fromkeys(map(Rule, rules.keys() - alive), NOTHING)
+    live = {name: body for name, body in rules.items() if name in alive}
+    return {name: substituted(body, dead) for name, body in live.items()} if dead else live
+
+
+def nullable_rules(rules: Mapping[str, Expression]) -> set[str]:
+    """Return the rules that derive the empty text."""
+    return _least(rules, _is_empty_text)
+
+
+def _is_empty_text(symbol: Expression) -> bool:
+    return isinstance(symbol, Text) and is_nullable(symbol.regex)
+
+
+def _holds(expression: Expression, rules: AbstractSet[str], of_symbol: Callable[[Expression], bool]) -> bool:
+    """Whether some text of an expression is made only of symbols with a property, and of the given rules."""
+    if isinstance(expression, Rule):
+        return expression.name in rules
+    if isinstance(expression, Sequence):
+        return all(_holds(part, rules, of_symbol) for part in expression.parts)
+    if isinstance(expression, Alternatives):
+        return any(_holds(part, rules, of_symbol) for part in expression.parts)
+    if isinstance(expression, Repeat):
+        return expression.low == 0 or _holds(expression.inner, rules, of_symbol)
+    return of_symbol(expression)
+
+
+def _least(rules: Mapping[str, Expression], of_symbol: Callable[[Expression], bool]) -> set[str]:
+    """Return the rules that derive a text made only of symbols with a property."""
     found: set[str] = set()
-
-    def derives(expression: Expression) -> bool:
-        if isinstance(expression, Rule):
-            return expression.name in found
-        if isinstance(expression, Sequence):
-            return all(map(derives, expression.parts))
-        if isinstance(expression, Alternatives):
-            return any(map(derives, expression.parts))
-        return not isinstance(expression, Repeat) or expression.low == 0 or derives(expression.inner)
-
     callers: dict[str, list[str]] = {}
     for name, body in rules.items():
         for callee in called(body):
@@ -70,7 +97,7 @@ def productive(rules: dict[str, Expression]) -> set[str]:
     todo = list(rules)
     while todo:
         name = todo.pop()
-        if name not in found and derives(rules[name]):
+        if name not in found and _holds(rules[name], found, of_symbol):
             found.add(name)
             todo.extend(callers.get(name, ()))
     return found
@@ -106,17 +133,87 @@ def components(rules: dict[str, Expression]) -> Iterator[list[str]]:
                 low[name] = min(low[name], index[callee])
 
 
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    """The rules of a grammar that call themselves, however far around, in the order of the grammar.
+
+    Attributes:
+        left: Those that do so as the first of their symbols.
+        hidden: Those of them that do so only after symbols that may be empty.
+        other: The others.
+    """
+
+    left: tuple[str, ...]
+    hidden: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+def recursion_of(rules: dict[str, Expression]) -> Recursion:
+    """Return which rules call themselves.
+
+    Cost: linear in the rules, times the depth of those that may be empty.
+    """
+    empty = nullable_rules(rules)
+    plain = _in_cycles({name: _first(body, None) for name, body in rules.items()})
+    left = _in_cycles({name: _first(body, empty) for name, body in rules.items()})
+    anywhere = _in_cycles({name: called(body) for name, body in rules.items()})
+    return Recursion(
+        tuple(name for name in rules if name in left),
+        tuple(name for name in rules if name in left - plain),
+        tuple(name for name in rules if name in anywhere - left),
+    )
+
+
+def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, Expression]:
+    """Return the rules that the start calls, however far around, and itself."""
+    kept: dict[str, Expression] = {}
+    todo = [start]
+    while todo:
+        name = todo.pop()
+        if name not in kept and name in rules:
+            kept[name] = rules[name]
+            todo.extend(sorted(called(rules[name])))
+    return kept
+
+
+def _in_cycles(calls: dict[str, frozenset[str]]) -> set[str]:
+    """Return the names that lead to themselves."""
+    graph: dict[str, Expression] = {
+        name: Sequence(tuple(Rule(callee) for callee in sorted(callees) if callee in calls))
+        for name, callees in calls.items()
+    }
+    groups = [group for group in components(graph) if len(group) > 1 or group[0] in calls[group[0]]]
+    return {name for group in groups for name in group}
+
+
+def _first(expression: Expression, empty: AbstractSet[str] | None) -> frozenset[str]:
+    """Return the rules that an expression may begin with, passing over rules that may be empty.
+
+    Args:
+        expression: Of a rule.
+        empty: The rules that may be empty, or None to pass over none.
+    """
+    if isinstance(expression, Rule):
+        return frozenset((expression.name,))
+    if isinstance(expression, Repeat):
+        return _first(expression.inner, empty)
+    if isinstance(expression, Alternatives):
+        return frozenset().union(*(_first(part, empty) for part in expression.parts))
+    found: frozenset[str] = frozenset()
+    for part in expression.parts if isinstance(expression, Sequence) else ():
+        found |= _first(part, empty)
+        if empty is None or not _holds(part, empty, _is_empty_text):
+            break
+    return found
+
+
 def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     """Return a grammar of the same texts whose rules all derive some text, are called, and are not fixed texts.
 
     The start rule stays, with the body NOTHING if it derives no text at all.
     """
-    alive = productive(grammar.rules)
-    dead: dict[Expression, Expression] = dict.fromkeys(map(Rule, set(grammar.rules) - alive), NOTHING)
-    rules = {name: body for name, body in grammar.rules.items() if name in alive}
-    if dead:
-        rules = {name: substituted(body, dead) for name, body in rules.items()}
-    if grammar.start not in alive:
+    rules = live_rules(grammar.rules)
+    if grammar.start not in rules:
         return ContextFreeGrammar(grammar.start, {grammar.start: NOTHING})
     known: dict[Expression, Expression] = {}
     written: set[str] = set()
@@ -132,14 +229,7 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
         if len(group) == 1 and group[0] not in called(rules[group[0]]) and _is_small(rules[group[0]]):
             known[Rule(group[0])] = rules[group[0]]
             written.add(group[0])
-    kept: dict[str, Expression] = {}
-    todo = [grammar.start]
-    while todo:
-        name = todo.pop()
-        if name not in kept:
-            kept[name] = rules[name]
-            todo.extend(sorted(called(rules[name])))
-    return replace(grammar, rules=kept)
+    return replace(grammar, rules=reachable(rules, grammar.start))
 
 
 def _size_with(body: Expression, known: dict[Expression, Expression]) -> int:

@@ -22,7 +22,8 @@ from functools import lru_cache
 from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemagen.context_free.items import Items, nullable_rules, positions_of
+from schemagen.context_free.items import Items, positions_of
+from schemagen.context_free.simplify import nullable_rules
 from schemagen.context_free.syntax import MARK, Guest, Lexeme, Rule, Terminal, Text, TokenRun, refuse_tokens
 from schemagen.errors import LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
@@ -136,7 +137,7 @@ class _Chart:
 
     def __init__(self, grammar: ContextFreeGrammar, text: str, reader: _Reader) -> None:
         self._items: dict[str, Items] = {name: positions_of(body) for name, body in grammar.rules.items()}
-        self._nullable = nullable_rules(self._items)
+        self._nullable = nullable_rules(grammar.rules)
         self._reader = reader
         self.ends: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
         self._waiting: dict[tuple[str, int], list[_State]] = defaultdict(list)

@@ -142,6 +142,11 @@ NOTHING = Alternatives(())
 EMPTY_TEXT = Sequence(())
 
 
+def literal(text: str) -> Expression:
+    """A fixed text."""
+    return Text(ast.literal(text))
+
+
 def sequence(*parts: Expression) -> Expression:
     """The parts one after the other; neighbouring texts become one."""
     flat: list[Expression] = []

@@ -11,8 +11,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemagen.draw.drawing import Drawing, Edge, Node
-from schemagen.draw.labels import class_label, text_label
+from schemagen.draw.drawing import Drawing, Edge, Node, class_label, text_label
 from schemagen.regex.ast import normalise_ranges
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError
+from schemagen.regex.graphs import blocks_of
 from schemagen.threads.clock import Deadline
 from schemagen.vocabulary import Vocabulary
 
@@ -79,11 +80,7 @@ def byte_automaton(regex: ast.Regex, limits: Limits) -> ByteAutomaton:
 
 
 def _close(table: _core.TokenTable, most: int, deadline: Deadline) -> None:
-    """Compute the rows of all states.
-
-    Raises:
-        LimitError: There are more than ``most``, or it takes too long.
-    """
+    """Compute the rows of all states."""
     while not table.is_closed:
         deadline.check()
         table.expand(_AT_ONCE)
@@ -97,7 +94,6 @@ def _bytes() -> Vocabulary:
 
 
 def _rows_of(table: _core.TokenTable) -> tuple[list[dict[int, int]], set[int], int]:
-    """Return the rows of a closed table, the final states, and the start."""
     classes = table.classes()
     targets = table.transitions(range(_FIRST, len(table)))
     steps = targets[:, classes[:256]]
@@ -108,7 +104,11 @@ def _rows_of(table: _core.TokenTable) -> tuple[list[dict[int, int]], set[int], i
 
 def _minimal(rows: list[dict[int, int]], finals: set[int], start: int, deadline: Deadline) -> ByteAutomaton:
     """Return the automaton with one state for each block of equivalent states, in breadth-first order."""
-    block_of = _blocks(rows, finals, deadline)
+    inverse: list[defaultdict[int, list[int]]] = [defaultdict(list) for _ in rows]
+    for state, leaving in enumerate(rows):
+        for byte, target in leaving.items():
+            inverse[target][byte].append(state)
+    block_of = blocks_of(inverse, set(range(len(rows))), finals, deadline.check)
     order = {block_of[start]: 0}
     members = [start]
     found: list[dict[int, int]] = []
@@ -122,42 +122,3 @@ def _minimal(rows: list[dict[int, int]], finals: set[int], start: int, deadline:
             row[byte] = order[block]
         found.append(row)
     return ByteAutomaton(found, frozenset(at for at, state in enumerate(members) if state in finals))
-
-
-def _blocks(rows: list[dict[int, int]], finals: set[int], deadline: Deadline) -> list[int]:
-    """Return the block of each state, in the coarsest partition of equivalent states (Hopcroft)."""
-    inverse: list[defaultdict[int, list[int]]] = [defaultdict(list) for _ in rows]
-    for state, row in enumerate(rows):
-        for byte, target in row.items():
-            inverse[target][byte].append(state)
-    blocks = [block for block in (set(finals), set(range(len(rows))) - finals) if block]
-    block_of = [0] * len(rows)
-    for number, block in enumerate(blocks):
-        for state in block:
-            block_of[state] = number
-    waiting = set(range(len(blocks)))
-    while waiting:
-        deadline.check()
-        sources: defaultdict[int, set[int]] = defaultdict(set)
-        for state in blocks[waiting.pop()]:
-            for byte, states in inverse[state].items():
-                sources[byte].update(states)
-        for before in set(map(frozenset, sources.values())):
-            _split(before, blocks, block_of, waiting)
-    return block_of
-
-
-def _split(states: frozenset[int], blocks: list[set[int]], block_of: list[int], waiting: set[int]) -> None:
-    """Split each block into its members in ``states`` and the others; the smaller part, at least, splits others later."""
-    touched: defaultdict[int, set[int]] = defaultdict(set)
-    for state in states:
-        touched[block_of[state]].add(state)
-    for number, inside in touched.items():
-        if len(inside) == len(blocks[number]):
-            continue
-        blocks[number] -= inside
-        new = len(blocks)
-        blocks.append(inside)
-        for state in inside:
-            block_of[state] = new
-        waiting.add(new if number in waiting or len(inside) <= len(blocks[number]) else number)

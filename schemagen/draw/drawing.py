@@ -1,16 +1,95 @@
-"""`Drawing`: nodes and edges, and the texts that draw them."""
+r"""`Drawing`: nodes and edges, their labels, and the texts that draw them; SVG is made by the program `dot` of Graphviz.
+
+A label is text in the syntax of Python's `re`, made for reading: an expression that matches the text or characters it shows,
+but for a space, which is written `␣` to be visible.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from schemagen.draw.graphviz import svg_of
+from schemagen.errors import SchemagenError
+from schemagen.regex.ast import MAX_CODE_POINT, invert_ranges, normalise_ranges
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
+
+    from schemagen.regex.ast import Ranges
+
+SPACE = "␣"
+#: Most ranges written for one class of characters; the digits of all scripts are 70.
+MAX_RANGES = 8
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", " ": SPACE}
+_SPECIAL = frozenset(r"\.^$*+?()[|")
+_SPECIAL_IN_CLASS = frozenset(r"\]^-")
+_STARTS_COUNT = frozenset("0123456789,")
+_SURROGATES = ((0xD800, 0xDFFF),)
+
+
+def class_label(ranges: Ranges) -> str:
+    """Return a set of characters as one of them, or as a class such as ``[0-9]`` or ``[^"]``."""
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return text_label(chr(ranges[0][0]))
+    # No text has surrogates, so either side of the class may have them.
+    rest = invert_ranges(normalise_ranges((*ranges, *_SURROGATES)))
+    if ranges[-1][1] == MAX_CODE_POINT and len(rest) <= len(ranges):
+        return f"[^{_members(rest)}]" if rest else r"[\s\S]"
+    return f"[{_members(ranges)}]"
+
+
+def text_label(text: str) -> str:
+    """Return an expression for a text."""
+    parts = []
+    for i, character in enumerate(text):
+        starts_count = character == "{" and text[i + 1 : i + 2] in _STARTS_COUNT
+        escaped = character in _SPECIAL or starts_count
+        parts.append("\\" + character if escaped else visible(character))
+    return "".join(parts)
+
+
+def visible(character: str) -> str:
+    """Return a character, or a visible name or escape for it."""
+    if character in _SHORT:
+        return _SHORT[character]
+    if character.isalnum() or (character.isascii() and character.isprintable()):
+        return character
+    point = ord(character)
+    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def token_label(token: bytes) -> str:
+    """Return the text of a token, not as an expression; bytes that are not valid UTF-8 as hexadecimal escapes."""
+    text = token.decode("utf-8", "surrogateescape")
+    return "".join(f"\\x{ord(c) - 0xDC00:02x}" if 0xDC80 <= ord(c) <= 0xDCFF else visible(c) for c in text)
+
+
+def token_list(tokens: Sequence[bytes], most: int, per_line: int = 4) -> str:
+    """Return the first ``most`` tokens in short lines, followed by the number of all tokens if some are missing."""
+    shown = [token_label(token) for token in tokens[:most]]
+    lines = ["  ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
+    if len(tokens) > most:
+        lines.append(f"… {len(tokens):,} tokens")
+    return "\n".join(lines)
+
+
+def _members(ranges: Ranges) -> str:
+    texts = []
+    for low, high in ranges[:MAX_RANGES]:
+        dash = "-" if high > low + 1 else ""
+        texts.append(_member(low) if low == high else _member(low) + dash + _member(high))
+    return "".join(texts) + ("…" if len(ranges) > MAX_RANGES else "")
+
+
+def _member(point: int) -> str:
+    character = chr(point)
+    return "\\" + character if character in _SPECIAL_IN_CLASS else visible(character)
+
 
 #: The kind of a node, which alone decides its outline.
 NodeKind: TypeAlias = Literal["start", "state", "accepting", "value", "text", "allowed", "masked", "more"]
@@ -46,10 +125,7 @@ _MERMAID_NODES: dict[NodeKind, str] = {
     "more": "[{}]",
 }
 _MERMAID_EDGES: dict[EdgeKind, str] = {"reads": "-->", "push": "-->", "pop": "-.->", "more": "-.->", "beside": "~~~"}
-_MERMAID_CLASSES: dict[NodeKind, str] = {
-    "masked": "fill:#8883,stroke-dasharray:4",
-    "more": "fill:none,stroke:none",
-}
+_MERMAID_CLASSES: dict[NodeKind, str] = {"masked": "fill:#8883,stroke-dasharray:4", "more": "fill:none,stroke:none"}
 #: Characters that Mermaid may interpret even inside of quotes.
 _MERMAID_SPECIAL = re.compile(r"[^\w =,…␣-]")
 _FONT = 'fontname="monospace" fontsize=12'
@@ -108,7 +184,9 @@ class Drawing:
         lines = [f"flowchart {'LR' if self.sideways else 'TB'}"]
         if self.caption:
             lines.insert(0, f"%% {' '.join(self.caption.split())}")
-        lines += [f"    {node.name}{_mermaid_node(node)}" for node in self.nodes]
+        lines += [
+            f"    {node.name}{_MERMAID_NODES[node.kind].format(_mermaid_text(node.label))}" for node in self.nodes
+        ]
         lines += [f"    {edge.source} {_mermaid_arrow(edge)} {edge.target}" for edge in self.edges]
         for kind, style in _MERMAID_CLASSES.items():
             names = [node.name for node in self.nodes if node.kind == kind]
@@ -195,10 +273,55 @@ def _mermaid_text(text: str) -> str:
     return f'"{"<br>".join(lines)}"'
 
 
-def _mermaid_node(node: Node) -> str:
-    return _MERMAID_NODES[node.kind].format(_mermaid_text(node.label))
-
-
 def _mermaid_arrow(edge: Edge) -> str:
     arrow = _MERMAID_EDGES[edge.kind]
     return f"{arrow}|{_mermaid_text(edge.label)}|" if edge.label else arrow
+
+
+#: A graph whose layout takes longer is too large to read.
+MAX_SECONDS = 60
+#: An image does not inherit the colour of the text around it, so it follows the colour scheme of the reader's system.
+STYLE = "<style>@media (prefers-color-scheme: dark) { svg.schemagen { color: #dddddd } }</style>"
+
+
+def svg_of(dot: str) -> str:
+    """Return a graph in DOT as an SVG element.
+
+    Raises:
+        SchemagenError: `dot` is not installed, fails, or takes longer than `MAX_SECONDS`.
+    """
+    program = shutil.which("dot")
+    if program is None:
+        raise SchemagenError(
+            "the program `dot` is not installed",
+            why="it lays out drawings for SVG",
+            fix="install Graphviz (apt install graphviz, brew install graphviz), or use `mermaid()` or `dot()`",
+            code="no-graphviz",
+        )
+    try:
+        run = subprocess.run(  # noqa: S603 - a fixed command
+            [program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=MAX_SECONDS, check=True
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _failed(f"it took longer than {MAX_SECONDS} s") from error
+    except (subprocess.CalledProcessError, OSError) as error:
+        raise _failed(getattr(error, "stderr", b"").decode(errors="replace").strip() or str(error)) from error
+    return _adapted(run.stdout.decode())
+
+
+def _failed(why: str) -> SchemagenError:
+    return SchemagenError(
+        "`dot` made no picture", why=why, fix="draw less: lower `max_states` or `max_tokens`", code="no-graphviz"
+    )
+
+
+def _adapted(svg: str) -> str:
+    """Keep only the element, and draw in the colour of the text instead of black.
+
+    Identifiers are removed, because several pictures in one page would share them.
+    """
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r' id="[^"]*"', "", svg)
+    svg = re.sub(r'="(?:black|#000000)"', '="currentColor"', svg)
+    svg = svg.replace("<text ", '<text fill="currentColor" ')
+    return svg.replace("<svg ", '<svg class="schemagen" ', 1).replace(">", f">\n{STYLE}", 1)

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.determinism import only_text
 from schemagen.context_free.names import is_made, language_name, languages_of, rule_name, symbol_name
+from schemagen.context_free.regular import is_plain, only_text
 from schemagen.context_free.simplify import called
 from schemagen.context_free.syntax import EMPTY_TEXT, Alternatives, Repeat, Rule, Sequence, Terminal, sequence
-from schemagen.context_free.texts import is_plain
-from schemagen.draw.drawing import Drawing, Edge, Node, NodeKind
-from schemagen.draw.graphviz import STYLE
+from schemagen.draw.drawing import STYLE, Drawing, Edge, Node, NodeKind
 from schemagen.draw.railroad import Box, Chart, Fork, Loop, Part, Skip, row, svg_of
 
 if TYPE_CHECKING:
@@ -64,8 +62,10 @@ def draw_rules(grammar: ContextFreeGrammar, *, max_rules: int) -> Railroad:
     left = len(order) - len(drawn)
     caption = f"{len(drawn)} {'rule' if len(drawn) == 1 else 'rules'}; terminals are round"
     caption += f"; {left:,} more {'rule' if left == 1 else 'rules'} not drawn" if left else ""
-    nodes, edges = _graph(bodies, languages)
-    return Railroad(nodes, edges, caption, charts=tuple(charts))
+    graph = _Graph(languages)
+    for name, body in bodies.items():
+        graph.add(name, body)
+    return Railroad(tuple(graph.nodes), tuple(graph.edges), caption, charts=tuple(charts))
 
 
 # --- the rules as they were written ----------------------------------------------------------------------------------
@@ -242,10 +242,3 @@ class _Graph:
         begins = [edge.target for edge in self.edges if edge.source in before and edge.target in own]
         for target in dict.fromkeys(begins):
             self._connect([end for end in ends if end in own], target)
-
-
-def _graph(bodies: dict[str, Expression], languages: _Languages) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    graph = _Graph(languages)
-    for name, body in bodies.items():
-        graph.add(name, body)
-    return tuple(graph.nodes), tuple(graph.edges)

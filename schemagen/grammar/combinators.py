@@ -6,21 +6,21 @@ too, and give one over the same vocabulary. The values are texts, whatever the p
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import alternatives, repeat as repeated, sequence
 from schemagen.errors import OptionError, OptionTypeError
-from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import frozen_spec, given_spec
+from schemagen.grammar.languages import Assembly
 from schemagen.grammar.reading import described_json, understood
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex, frozen_spec, given_spec
 from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
 
 #: Parts of one combination and of those in it, and combinations within one another.
 MAX_PARTS = 10_000
@@ -57,37 +57,49 @@ class _Combination(ContextFree[str]):
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "height", height)
 
+    @abstractmethod
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return the texts, given those of the parts."""
+
+    @abstractmethod
+    def form(self) -> str:
+        """Return in words how the texts are made of the parts."""
+
+    def rules(self) -> ContextFreeGrammar:
+        assembly = Assembly()
+        return assembly.grammar(self.joined(list(map(assembly.expression, self.parts))))
+
     def value_of(self, text: str) -> str:
-        """Return the text."""
         return text
+
+    def shown(self) -> str:
+        return "\n".join([f"{self.form()}:", *(f"- {_described(part)}" for part in self.parts)])
 
 
 @dataclass(frozen=True)
 class Concatenation(_Combination):
     """A text of each part, one directly after the other; see `concat`."""
 
-    def rules(self) -> ContextFreeGrammar:
-        """Return the rules of the parts, put together; see `ContextFree.rules`."""
-        assembly = Assembly()
-        return assembly.grammar(sequence(*map(assembly.expression, self.parts)))
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return the parts one after the other."""
+        return sequence(*parts)
 
-    def shown(self) -> str:
-        """Return what each part is."""
-        return _listed("these parts, one directly after the other, with nothing between them", self.parts)
+    def form(self) -> str:
+        """Return in words how the texts are made of the parts."""
+        return "these parts, one directly after the other, with nothing between them"
 
 
 @dataclass(frozen=True)
 class Union(_Combination):
     """A text of any of the parts; see `union`."""
 
-    def rules(self) -> ContextFreeGrammar:
-        """Return the rules of the parts, put together; see `ContextFree.rules`."""
-        assembly = Assembly()
-        return assembly.grammar(alternatives(*map(assembly.expression, self.parts)))
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return any of the parts."""
+        return alternatives(*parts)
 
-    def shown(self) -> str:
-        """Return what each part is."""
-        return _listed("one of these", self.parts)
+    def form(self) -> str:
+        """Return in words how the texts are made of the parts."""
+        return "one of these"
 
 
 @dataclass(frozen=True)
@@ -102,15 +114,14 @@ class Repetition(_Combination):
     low: int = 0
     high: int | None = None
 
-    def rules(self) -> ContextFreeGrammar:
-        """Return the rules of the part, repeated; see `ContextFree.rules`."""
-        assembly = Assembly()
-        return assembly.grammar(repeated(assembly.expression(self.parts[0]), self.low, self.high))
+    def joined(self, parts: list[Expression]) -> Expression:
+        """Return the part, repeated."""
+        return repeated(parts[0], self.low, self.high)
 
-    def shown(self) -> str:
-        """Return what the part is, and how often it stands there."""
+    def form(self) -> str:
+        """Return in words how the texts are made of the part."""
         most = "or more" if self.high is None else f"to {self.high}"
-        return _listed(f"{self.low} {most} of these, one directly after the other", self.parts)
+        return f"{self.low} {most} of these, one directly after the other"
 
 
 def concat(*parts: Any) -> Concatenation:
@@ -163,7 +174,6 @@ def repeat(part: Any, low: int = 0, high: int | None = None) -> Repetition:
 
 
 def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return immutable parts."""
     for part in parts:
         if hasattr(part, "matcher") and hasattr(part, "min_new_tokens"):
             raise OptionTypeError(
@@ -174,13 +184,7 @@ def _frozen(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(map(frozen_spec, parts))
 
 
-def _listed(what: str, parts: tuple[Any, ...]) -> str:
-    """Return what some parts are, each in a line of its own or more."""
-    return "\n".join([f"{what}:", *(f"- {_described(part)}" for part in parts)])
-
-
 def _described(part: Any) -> str:
-    """Return what a part is, as a prompt says it."""
     spec = understood(given_spec(part))
     if isinstance(spec, ContextFree):
         what = "a text of this form" if isinstance(spec, _Combination) else "a text that this grammar derives"

@@ -24,7 +24,7 @@ from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.layouts import Layout
 from schemagen.threads.clock import Deadline
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
-from schemagen.writers.formats import check_format
+from schemagen.writers import check_format
 
 if TYPE_CHECKING:
     import re
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from schemagen.grammar.json_texts import Json
     from schemagen.grammar.written import Written
     from schemagen.vocabulary import Vocabulary
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 __all__ = [
     "CacheInfo",
@@ -202,11 +202,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
 
 def _written(spec: Any, as_: TextFormat, **of_json: Any) -> Written[Any]:
-    """Return the spec of a format other than JSON.
-
-    Raises:
-        OptionError: There is no such format, or it is not for such a spec, or an option of JSON was given.
-    """
+    """Return the spec of a format other than JSON."""
     from schemagen.grammar.written import written
 
     check_format(as_)
@@ -229,9 +225,6 @@ def _compile_without_collector(
     one, 0.1 s with transformers loaded, at one in some 500 schemas. The switch is global: of several compilations side by
     side the first to end turns collection on again, so it is never off for long. A thread that turns it off itself in this
     short time may find it on again. An interpreter without the global lock has no generations, and nothing to gain.
-
-    Raises:
-        LimitError: The schema is nested deeper than Python calls may be.
     """
     collecting = HAS_LOCK and gc.isenabled()
     try:
@@ -253,9 +246,6 @@ def _compile_without_collector(
 
 def _refuse_unwritable(grammar: Grammar) -> None:
     """Refuse a vocabulary with which no text of a grammar can begin.
-
-    Raises:
-        VocabularyError: The first mask is empty.
 
     Cost: nothing for a vocabulary that can spell ASCII byte by byte; else the first mask.
     """
@@ -284,10 +274,13 @@ def _warn_of_engine(engine: Any) -> None:
 
 
 def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
-    """Refuse values that `compile` does not take."""
     check_flag("strict", strict)
     if cache is not None and cache != "memory":
-        raise _no_cache(cache)
+        raise OptionError(
+            f"cache={cache!r:.80}",
+            why="grammars are kept in memory; what a folder keeps from process to process is a vocabulary",
+            fix="choose 'memory' or None; give a folder to schemagen.load or Vocabulary.from_tokenizer",
+        )
     if limits is not None and not isinstance(limits, Limits):
         fix = "give schemagen.Limits(max_states=...)"
         if isinstance(limits, dict) and limits and all(isinstance(name, str) for name in limits):
@@ -295,20 +288,10 @@ def _check_arguments(vocabulary: Any, strict: Any, resources: Any, limits: Any, 
         raise OptionError(f"limits={limits!r:.80}", why=f"it is {kind_of(limits)}", fix=fix)
     if resources is not None and not isinstance(resources, Mapping):
         raise OptionError(
-            f"resources={resources!r:.80}",
-            why=f"it is {kind_of(resources)}",
-            fix="give a dict from URIs to documents",
+            f"resources={resources!r:.80}", why=f"it is {kind_of(resources)}", fix="give a dict from URIs to documents"
         )
     if not hasattr(type(vocabulary), "fingerprint"):
         raise _no_vocabulary(vocabulary)
-
-
-def _no_cache(cache: Any) -> OptionError:
-    return OptionError(
-        f"cache={cache!r:.80}",
-        why="grammars are kept in memory; what a folder keeps from process to process is a vocabulary",
-        fix="choose 'memory' or None; give a folder to schemagen.load or Vocabulary.from_tokenizer",
-    )
 
 
 def _no_vocabulary(given: Any) -> VocabularyError:

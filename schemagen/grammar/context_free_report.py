@@ -1,7 +1,7 @@
-"""What is known about a compiled grammar text: its size, its parser, what became of its rules, and whether it is ambiguous.
+"""The report of a grammar text: its size, its parser, the rules that are left, and whether it is ambiguous.
 
-Everything is enforced, for what cannot be is refused; so after the first entry all are facts. They are told from the rules as
-they were read, and from those that the engine was given.
+A grammar that cannot be enforced is refused, so all entries after the first are facts. They are read off the rules as they were
+written, and off those that the engine was given.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.context_free.ambiguity import find_ambiguity
 from schemagen.context_free.items import items_of
 from schemagen.context_free.names import is_made, languages_of, rule_name, symbol_name
-from schemagen.context_free.recursion import reachable, recursion_of
-from schemagen.context_free.simplify import productive, simplified
+from schemagen.context_free.simplify import productive, reachable, recursion_of, simplified
 from schemagen.context_free.syntax import EMPTY_TEXT, Rule, Terminal, Text, guests_in, tokens_in
 from schemagen.errors import LimitError
 from schemagen.grammar.lark_spec import Lark
@@ -27,10 +26,7 @@ if TYPE_CHECKING:
 
 #: Names that are listed in one note.
 _SHOWN = 12
-_DIALECTS = {
-    "llguidance": "a terminal takes its longest match",
-    "xgrammar": "character by character, without a lexer",
-}
+_DIALECTS = {"llguidance": "a terminal takes its longest match", "xgrammar": "character by character, without a lexer"}
 _LEXERS = {
     "dynamic": "what `re` matches of a terminal, wherever the parser expects it",
     "dynamic_complete": "any text of a terminal, wherever the parser expects it",
@@ -115,7 +111,6 @@ class _RulesReport:
             yield _fact("ignored", _names(names))
 
     def _way(self) -> Iterator[Entry]:
-        """Yield how a text is read."""
         if self._is_regular:
             yield _fact("parser", "none: a finite automaton")
             return
@@ -149,7 +144,7 @@ class _RulesReport:
         lists = {
             "unreachable": [name for name in rules if name not in reached],
             "without texts": [name for name in rules if name not in alive],
-            "folded": [name for name in rules if name in reached & alive and name not in self._run.rules],
+            "folded": [name for name in rules if name in reached.keys() & alive and name not in self._run.rules],
         }
         notes = {"folded": ": written out where they are called"}
         for about, names in lists.items():
@@ -159,11 +154,7 @@ class _RulesReport:
     def _recursion(self) -> Iterator[Entry]:
         recursion = recursion_of(self._read.rules)
         direct = [name for name in recursion.left if name not in recursion.hidden]
-        lists = {
-            "left recursion": direct,
-            "hidden left recursion": recursion.hidden,
-            "recursion": recursion.other,
-        }
+        lists = {"left recursion": direct, "hidden left recursion": recursion.hidden, "recursion": recursion.other}
         for about, names in lists.items():
             own = [name for name in names if not is_made(name)]
             if own:
@@ -196,7 +187,6 @@ class _RulesReport:
 
 
 def _ways(grammar: ContextFreeGrammar) -> int:
-    """Return how many ways there are to read terminals."""
     if grammar.tables is None:
         return sum(map(len, grammar.terminals.values()))
     rows = {id(row): row for row in grammar.tables.expected}

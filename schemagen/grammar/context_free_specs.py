@@ -10,7 +10,7 @@ from schemagen.arguments import kind_of
 from schemagen.errors import OptionError, OptionTypeError
 
 if TYPE_CHECKING:
-    from schemagen.context_free.ebnf import EbnfDialect
+    from schemagen.context_free.bnf.ebnf import EbnfDialect
     from schemagen.context_free.syntax import ContextFreeGrammar
 
 _DIALECTS = ("xgrammar", "w3c")
@@ -122,7 +122,7 @@ class GBNF(GrammarText):
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""
-        from schemagen.context_free.gbnf import read_gbnf
+        from schemagen.context_free.bnf.gbnf import read_gbnf
 
         return read_gbnf(self.text, self.start)
 
@@ -131,7 +131,7 @@ class GBNF(GrammarText):
 class EBNF(GrammarText):
     """Text that a grammar in EBNF derives.
 
-    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it says what follows a rule anyway. The macro
+    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it repeats the rules around it. The macro
     ``Token("<|python_tag|>")`` is a special or added token of the vocabulary. Macros over all tokens but some, and options of
     rules, are refused.
 
@@ -154,6 +154,6 @@ class EBNF(GrammarText):
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""
-        from schemagen.context_free.ebnf import read_ebnf
+        from schemagen.context_free.bnf.ebnf import read_ebnf
 
         return read_ebnf(self.text, self.dialect, self.start)

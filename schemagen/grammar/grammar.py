@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 from typing_extensions import TypeVar
 
 from schemagen.arguments import check_text
-from schemagen.engine.options import Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.generation import html_table
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, unordered
-from schemagen.grammar.pipeline import guest_engine, report_of
+from schemagen.grammar.pipeline import guest_engine, options_of, report_of
 from schemagen.grammar.reading import mistyped, read_source, styled
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
+    from schemagen.engine.options import Options
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.grammar.memory_cache import FrozenSpec
     from schemagen.regex import ast
@@ -102,7 +102,7 @@ class Grammar(Generic[T]):
 
     @cached_property
     def report(self) -> Report:
-        """What became of every keyword at every node; of a grammar text what is known about its rules.
+        """How every keyword at every node is enforced; of a grammar text the facts about its rules.
 
         Cost: when it is first asked for, that of compiling; nothing is noted for it before.
         """
@@ -145,7 +145,7 @@ class Grammar(Generic[T]):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it is a grammar that counts tokens of text: what is read of it is tokens, and no bytes."""
+        """Whether it is a grammar that counts tokens of text: its matchers read tokens, and no bytes."""
         return bool(getattr(self._implementation, "counts_tokens", False))
 
     @property
@@ -185,7 +185,7 @@ class Grammar(Generic[T]):
             UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
             LimitError: The automaton is too large to be built whole.
             MatcherError: No text begins with ``after``.
-            OptionError: ``what`` is none of these, "pushdown" of what has no objects and arrays, or "rules" of no grammar text.
+            OptionError: ``what`` is none of these, "pushdown" of a pattern or choice, or "rules" of no grammar text.
 
         Cost: of "automaton" and "index", building the whole automaton, seconds at worst; an index O(V) for each state.
         """
@@ -195,7 +195,7 @@ class Grammar(Generic[T]):
         if kind not in _PICTURES:
             raise mistyped("what", what, _PICTURES)
         if kind == "mask":
-            from schemagen.draw.mask import draw_mask
+            from schemagen.draw.tokens import draw_mask
 
             text = after if isinstance(after, bytes) else after.encode()
             return draw_mask(self.matcher(), self.vocabulary, text, max_tokens=max_tokens)
@@ -218,7 +218,7 @@ class Grammar(Generic[T]):
             from schemagen.draw.automaton import draw_automaton
 
             return draw_automaton(machine, max_states=max_states)
-        from schemagen.draw.index import draw_index
+        from schemagen.draw.tokens import draw_index
 
         return draw_index(machine, self.vocabulary, max_states=max_states, max_tokens=max_tokens)
 
@@ -354,9 +354,7 @@ class Grammar(Generic[T]):
             spec: As in a `Guest` of its rules.
             vocabulary: The tokens, with marks for those that are named around it.
         """
-        arguments = self._arguments
-        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
-        return cast("Engine", guest_engine(spec, vocabulary, options))
+        return cast("Engine", guest_engine(spec, vocabulary, options_of(self._arguments)))
 
     def regex(self) -> ast.Regex:
         """Return the language as a regular expression over characters.
@@ -371,10 +369,8 @@ class Grammar(Generic[T]):
 
     def _read_again(self) -> tuple[Normaliser, Options]:
         """Return the schema, ready to be looked into, and the options that its texts were compiled with."""
-        arguments = self._arguments
-        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
-        options = styled(options, self._target)
-        return read_source(self.schema, arguments, self._target).normaliser(options), options
+        options = styled(options_of(self._arguments), self._target)
+        return read_source(self.schema, self._arguments, self._target).normaliser(options), options
 
     def _pushdown(self, max_states: int) -> Drawing:
         from schemagen.draw.pushdown import draw_pushdown
@@ -424,10 +420,6 @@ def _combined(parts: tuple[Any, ...], combination: Callable[..., Any]) -> Gramma
     Args:
         parts: One compiled grammar at least, all of them over the same vocabulary.
         combination: Makes the spec of the parts, which are specs only.
-
-    Raises:
-        OptionError: There is no compiled grammar, or two were compiled in different ways.
-        SchemagenError: As `schemagen.compile` does.
     """
     grammars = [part for part in parts if isinstance(part, Grammar)]
     if not grammars:

@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemagen.arguments import check_count, check_flag
-from schemagen.context_free.syntax import (
-    ContextFreeGrammar,
-    Expression,
-    Rule,
-    Text,
-    alternatives,
-    separated,
-    sequence,
-)
+from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Rule, Text, alternatives, separated, sequence
 from schemagen.engine.options import Options
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.refusals import parsed
@@ -115,12 +107,10 @@ class JsonText(ContextFree[Any]):
 
 def _texts_of(schema: dict[str, Any]) -> ast.Regex:
     """Return the JSON texts of scalars."""
+    from schemagen.grammar.languages import json_regex
     from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.to_regex import json_text, page_of
 
-    options = Options()
-    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    return json_text(Normaliser(schema), page)
+    return json_regex(Normaliser(schema), Options())
 
 
 def _container(brackets: str, value: Expression, key: ast.Regex | None = None) -> Expression:

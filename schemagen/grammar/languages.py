@@ -1,7 +1,8 @@
 """The languages of specs as regular expressions, where they are regular; and specs as expressions of grammars.
 
-Patterns and choices become a part of a grammar. JSON and other grammars have an automaton of their own (`Guest`): an embedded
-spec is read as it is when it is compiled alone.
+Patterns and choices become a part of a grammar. A grammar without lexer is read character by character wherever it stands, so
+its rules are taken over under names that are still free (`Assembly`). A grammar with a lexer, and JSON, has an automaton of its
+own (`Guest`): an embedded spec is read as it is when it is compiled alone.
 """
 
 from __future__ import annotations
@@ -9,27 +10,36 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import EMPTY_TEXT, Guest, Text, guests_in, refuse_tokens, substituted
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    Alternatives,
+    ContextFreeGrammar,
+    Guest,
+    Repeat,
+    Rule,
+    Sequence,
+    Text,
+    guests_in,
+    refuse_tokens,
+    substituted,
+)
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError, UnsupportedSchemaError
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import JsonSchema, frozen_spec, given_spec
 from schemagen.grammar.memory_cache import freeze
 from schemagen.grammar.reading import check_whitespace, styled, target_of, understood
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, JsonSchema, Regex, frozen_spec, given_spec
 from schemagen.regex import ast, parse_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+    from schemagen.context_free.syntax import Expression, Token
     from schemagen.engine.options import WhitespacePolicy
     from schemagen.schema.normalise import Normaliser
 
-#: Texts without whitespace at their two ends.
 _SPACE = ast.char_set(" \t\n\r")
-
-
+#: Texts without whitespace at their two ends.
 _NOT_SPACED = ast.conjunction(
     ast.complement(ast.concat(_SPACE, ast.ANY_STRING)), ast.complement(ast.concat(ast.ANY_STRING, _SPACE))
 )
@@ -79,7 +89,6 @@ def language_of(
     if isinstance(spec, Regex | Choice | ContextFree):
         return pattern_of(spec)
     from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.to_regex import json_text, page_of
 
     target = target_of(spec)
     normaliser = Normaliser(
@@ -88,16 +97,15 @@ def language_of(
         dialect="json-schema" if target is None else "python",
     )
     check_whitespace(whitespace)
-    options = styled(Options(whitespace=whitespace), target)
-    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    return json_text(normaliser, page, depth=depth)
+    return json_regex(normaliser, styled(Options(whitespace=whitespace), target), depth=depth)
 
 
-def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
-    """Return the JSON texts of a schema without recursion as one regular expression."""
+def json_regex(normaliser: Normaliser, options: Options, *, depth: int | None = None) -> ast.Regex:
+    """Return the JSON texts of a schema as one regular expression, a recursive one up to a depth."""
     from schemagen.schema.to_regex import json_text, page_of
 
-    return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
+    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
+    return json_text(normaliser, page, depth=depth)
 
 
 def unordered(fact: str, instead: str) -> UnsupportedSchemaError:
@@ -124,11 +132,7 @@ def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:
 
 
 def _regex_of_grammar(spec: ContextFree[Any]) -> ast.Regex:
-    """Return the language of a grammar whose rules can be written out as one expression.
-
-    Raises:
-        UnsupportedGrammarError: It is recursive, too large for that, or names tokens.
-    """
+    """Return the language of a grammar whose rules can be written out as one expression."""
     from schemagen.context_free.simplify import simplified
 
     spec.check_regular()
@@ -199,3 +203,76 @@ def regex_of(spec: Any) -> ast.Regex:
         raise LimitError(
             f"{spec!r:.80} is too large to stand for a terminal", fix="lower the bounds of numbers, lengths and counts"
         ) from None
+
+
+class Assembly:
+    """Rules that are put together.
+
+    Attributes:
+        rules: The bodies so far.
+        left_out: Tokens that no text has.
+    """
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Expression] = {}
+        self.left_out: list[Token] = []
+        self._taken_over: dict[ContextFree[Any], Expression] = {}
+
+    def expression(self, spec: Any) -> Expression:
+        """Return the texts of a spec as an expression over these rules.
+
+        Args:
+            spec: As for `schemagen.compile`.
+
+        Raises:
+            SchemagenError: As `schemagen.compile` raises for a value that is not a spec, and for a grammar that cannot be read.
+        """
+        spec = understood(given_spec(spec))
+        if not isinstance(spec, ContextFree):
+            return expression_of(spec)
+        if spec not in self._taken_over:
+            grammar = spec.rules()
+            self._taken_over[spec] = self.taken_over(grammar) if has_no_lexer(grammar) else expression_of(spec)
+        return self._taken_over[spec]
+
+    def taken_over(self, grammar: ContextFreeGrammar) -> Expression:
+        """Take over the rules of a grammar without lexer, and return the call of its start."""
+        self.left_out += grammar.left_out
+        names = {name: self.new_rule(name) for name in grammar.rules}
+        calls: dict[Expression, Expression] = {Rule(name): new for name, new in names.items()}
+        for name, body in grammar.rules.items():
+            self.rules[names[name].name] = substituted(body, calls)
+        return names[grammar.start]
+
+    def new_rule(self, name: str) -> Rule:
+        """Return the call of a new rule, whose body is still to be given."""
+        rule = Rule(self.free_name(name))
+        self.rules[rule.name] = EMPTY_TEXT  # taken, so that no other rule has this name
+        return rule
+
+    def shared(self, body: Expression, name: str) -> Expression:
+        """Return an expression for use in several places: a text itself, or the call of a new rule."""
+        if not isinstance(body, Sequence | Alternatives | Repeat) or body == EMPTY_TEXT:
+            return body
+        rule = self.new_rule(name)
+        self.rules[rule.name] = body
+        return rule
+
+    def free_name(self, name: str) -> str:
+        """Return a name for a rule that none has yet."""
+        if name not in self.rules:
+            return name
+        number = 2
+        while f"{name} {number}" in self.rules:
+            number += 1
+        return f"{name} {number}"
+
+    def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
+        """Return the grammar of an expression over these rules."""
+        start = self.free_name(start)
+        return ContextFreeGrammar(start, {start: body, **self.rules}, left_out=tuple(self.left_out))
+
+
+def has_no_lexer(grammar: ContextFreeGrammar) -> bool:
+    """Whether a grammar is read character by character."""
+    return not grammar.terminals and not grammar.ignored and grammar.tables is None and grammar.indentation is None

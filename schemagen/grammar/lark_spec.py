@@ -11,25 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.lark_source import LarkSource, imported_lark, is_lark, source_of
+from schemagen.context_free.lark.source import LarkSource, imported_lark, is_lark, source_of
 from schemagen.context_free.syntax import Guest
-from schemagen.errors import (
-    LimitError,
-    OptionError,
-    OptionTypeError,
-    UnsupportedGrammarError,
-    ValidationFailed,
-)
+from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.context_free_specs import GrammarText
-from schemagen.grammar.embedded import frozen_spec
 from schemagen.grammar.languages import expression_of, regex_of
-from schemagen.grammar.specs import Choice
+from schemagen.grammar.reading import mistyped
+from schemagen.grammar.specs import Choice, frozen_spec
 from schemagen.schema.layouts import Layout
 
 if TYPE_CHECKING:
     import lark
 
-    from schemagen.context_free.dialect_guidance import JsonLayout
+    from schemagen.context_free.dialect.guidance import JsonLayout
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
 
 LarkParser = Literal["earley", "lalr"]
@@ -148,10 +142,10 @@ class Lark(GrammarText):
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""
         if self.dialect in _MATCHES:
-            from schemagen.context_free.dialect import read_dialect
+            from schemagen.context_free.dialect.rules import read_dialect
 
             return read_dialect(self.text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect])
-        from schemagen.context_free.lark_reader import grammar_of
+        from schemagen.context_free.lark.reader import grammar_of
 
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
         return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
@@ -174,7 +168,7 @@ class Lark(GrammarText):
 
         Raises:
             ValidationFailed: Lark does not parse it; ``error`` is lark's exception.
-            UnsupportedGrammarError: The dialect is not lark's, or what is bound is too large for a regular expression.
+            UnsupportedGrammarError: The dialect is not lark's, or a bound spec is too large for a regular expression.
             GrammarError: Lark does not take the grammar.
 
         Cost: lark's, in Python; once for the parser, too, which is kept.
@@ -211,7 +205,7 @@ class Lark(GrammarText):
 
         Cost: lark's, of making the tables once more.
         """
-        from schemagen.context_free.lark_source import has_conflicts
+        from schemagen.context_free.lark.source import has_conflicts
 
         return self.parser != "lalr" or has_conflicts(self._parser)
 
@@ -246,7 +240,7 @@ class Lark(GrammarText):
         return {name: value for name, value in self.__dict__.items() if name not in ("_given", "_reader")}
 
     def __repr__(self) -> str:
-        """Return the call that makes it, as far as what it was made of can be written."""
+        """Return the call that makes it, as far as its arguments can be written."""
         default = _LEXERS.get(self.parser, ("",))[0]
         said = {
             "start": self.start != "start",
@@ -274,9 +268,9 @@ def _json_of(schema: dict[str, Any] | bool, layout: JsonLayout | None) -> Expres
 
 def _check_words(dialect: Any, keywords: Any, imports: Any) -> None:
     if imports not in _IMPORTS:
-        raise OptionError(f"imports={imports!r:.80}", fix=f"choose one of {', '.join(map(repr, _IMPORTS))}")
+        raise mistyped("imports", imports, _IMPORTS)
     if dialect not in _DIALECTS:
-        raise OptionError(f"dialect={dialect!r:.80}", fix=f"choose one of {', '.join(map(repr, _DIALECTS))}")
+        raise mistyped("dialect", dialect, _DIALECTS)
     if keywords not in (None, "reserved"):
         raise OptionError(f"keywords={keywords!r:.80}", fix="choose 'reserved' or None")
 
@@ -313,7 +307,7 @@ def _text(grammar: Any, given: dict[str, Any]) -> LarkSource:
     if not isinstance(start, str):
         raise OptionTypeError(f"start={start!r:.80}", why=f"it is {kind_of(start)}", fix="give a name")
     if parser not in _LEXERS:
-        raise OptionError(f"parser={parser!r:.80}", fix=f"choose one of {', '.join(map(repr, _LEXERS))}")
+        raise mistyped("parser", parser, tuple(_LEXERS))
     lexers = _LEXERS[parser]
     lexer = lexers[0] if given["lexer"] is None else given["lexer"]
     if lexer not in lexers:
@@ -341,11 +335,7 @@ def _bindings(bind: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def _definition(name: str, spec: Any) -> str:
-    """Return a line by which lark reads a terminal as the spec bound to it.
-
-    Raises:
-        UnsupportedGrammarError: It cannot be written as a pattern of lark.
-    """
+    """Return a line by which lark reads a terminal as the spec bound to it."""
     from schemagen.regex.printing import to_python_re
 
     if isinstance(spec, Choice | tuple):

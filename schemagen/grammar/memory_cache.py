@@ -13,8 +13,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.schema_size import check_size
-from schemagen.grammar.schema_values import check_values
+from schemagen.grammar.schema_values import check_size, check_values
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.threads.forking import brief_lock
 from schemagen.threads.free_threading import HAS_LOCK, snapshot
@@ -148,7 +147,7 @@ def _shared_memory() -> tuple[int, int]:
 
 
 class FrozenSpec(NamedTuple):
-    """Something given, and what of it the caller cannot change any more.
+    """A value that the caller gave, and the part of it that the caller cannot change any more.
 
     Attributes:
         value: The thing itself, to be read while the call lasts.
@@ -166,7 +165,7 @@ class FrozenSpec(NamedTuple):
 
 
 def freeze(spec: Any) -> FrozenSpec:
-    """Return what is given with a copy that the caller cannot change any more.
+    """Return a value with a copy that the caller cannot change any more.
 
     `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples. The
     copy stays what `marshal` made of it until somebody asks: few schemas are read again once they are compiled.
@@ -178,7 +177,7 @@ def freeze(spec: Any) -> FrozenSpec:
         try:
             text = marshal.dumps(spec, 2)
             return FrozenSpec(spec, ("schema", text), text)
-        except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
+        except ValueError:  # something that is no JSON, or nested very deep: compile names the fault
             check_values(spec)
             return FrozenSpec(spec, None)
     if isinstance(spec, bool | Regex | Choice | ContextFree) or spec is None:

@@ -75,8 +75,8 @@ def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tup
 def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
-    The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
-    wrong with a schema, what has to be left to a check, and whether anything is or has, only the front end can tell.
+    The front end drops alternatives that lie inside others, with all that is below, before the core would know. So only
+    the front end can tell the faults of a schema, and the parts of it that are left to a check.
     """
     begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
     if begun is None:
@@ -100,10 +100,14 @@ def _compile_by_front_end(
         normaliser.forget()
 
 
+def options_of(arguments: dict[str, Any]) -> Options:
+    """Return the options of a compilation with these arguments."""
+    return Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+
+
 def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None) -> Report:
     """Return the report of the keywords, then what pydantic checks, then the soft caps: the schema is read for it."""
-    options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
-    options = styled(options, target)
+    options = styled(options_of(arguments), target)
     normaliser = read_source(schema, arguments, target).normaliser(options)
     _front_end().JsonLowering(normaliser, options).has_values()
     style = options.number_style
@@ -113,12 +117,7 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
             *normaliser.report().entries,
             *(Entry(at, what, "checked_after", "by pydantic, on the finished value") for at, what in checked),
             *(Entry(at, "depth", "enforced", f"soft cap: {what}") for at, what in capped),
-            Entry(
-                "",
-                "whitespace",
-                "enforced",
-                options.layout_note,
-            ),
+            Entry("", "whitespace", "enforced", options.layout_note),
             Entry(
                 "",
                 "digits",
@@ -167,11 +166,7 @@ def context_free_engine(spec: ContextFree[Any], vocabulary: Vocabulary, options:
 
 
 def engine_of_rules(
-    rules: ContextFreeGrammar,
-    vocabulary: Vocabulary,
-    options: Options,
-    *,
-    embed: Callable[[Any], Any] | None = None,
+    rules: ContextFreeGrammar, vocabulary: Vocabulary, options: Options, *, embed: Callable[[Any], Any] | None = None
 ) -> Engine:
     """Return the engine of rules: one automaton, or if they count tokens, one for the text between two runs each.
 
@@ -199,7 +194,7 @@ def engine_of_rules(
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
     from schemagen.context_free.syntax import counts_tokens, refuse_tokens
-    from schemagen.grammar.embedded import JsonSchema, given_spec
+    from schemagen.grammar.specs import JsonSchema, given_spec
 
     place = ""
     if isinstance(spec, JsonSchema):

@@ -11,11 +11,10 @@ from schemagen.context_free.pattern_groups import rules_of_pattern
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import given_spec
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex, given_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from schemagen.context_free.syntax import Guest
     from schemagen.engine.protocol import Engine
@@ -97,10 +96,29 @@ def _without_made(spans: list[Span]) -> list[Span]:
 
 
 @lru_cache(maxsize=1)
-def _bytes() -> Vocabulary:
+def byte_vocabulary() -> Vocabulary:
+    """Return the vocabulary with a token for each byte."""
     from schemagen.vocabulary import Vocabulary
 
     return Vocabulary.byte_vocabulary()
+
+
+def ends_of(engine: Engine, text: str, start: int) -> Iterator[int]:
+    """Yield where a text of an engine may end that begins at a place of another text, the nearest first.
+
+    Args:
+        engine: Over `byte_vocabulary`.
+        text: The other text.
+        start: The place.
+    """
+    matcher = engine.matcher()
+    if matcher.is_accepting():
+        yield start
+    for at in range(start, len(text)):
+        if not matcher.accept_bytes(text[at].encode("utf-8", "surrogatepass")):
+            return
+        if matcher.is_accepting():
+            yield at + 1
 
 
 def guest_ends(text: str, compiled: Callable[[Any, Vocabulary], Engine]) -> Callable[[Guest, int], list[int]]:
@@ -110,15 +128,4 @@ def guest_ends(text: str, compiled: Callable[[Any, Vocabulary], Engine]) -> Call
         text: The text.
         compiled: Compiles the value, in the layout of the text.
     """
-
-    def ends(guest: Guest, start: int) -> list[int]:
-        matcher = compiled(given_spec(guest.spec), _bytes()).matcher()
-        found = [start] if matcher.is_accepting() else []
-        for at in range(start, len(text)):
-            if not matcher.accept_bytes(text[at].encode()):
-                break
-            if matcher.is_accepting():
-                found.append(at + 1)
-        return found
-
-    return ends
+    return lambda guest, start: list(ends_of(compiled(given_spec(guest.spec), byte_vocabulary()), text, start))

@@ -1,11 +1,14 @@
-"""Read the specs that users write: convert those of other libraries, and explain values that are not specs."""
+"""`Regex` and `Choice`, specs of other libraries converted to ours, and errors for values that are not specs.
+
+Inside of a grammar a spec has an immutable form: a JSON Schema is a `JsonSchema`, with the layout of its texts.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, EnumMeta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
@@ -23,6 +26,8 @@ from schemagen.regex.text_groups import TEXT_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from schemagen.engine.options import Options, PropertyOrder, WhitespacePolicy
 
 #: Flags of `re` -> their letter. Others are refused; re.UNICODE is the default and re.DEBUG only prints.
 _LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
@@ -137,7 +142,6 @@ def list_of_others(spec: list[Any] | tuple[Any, ...]) -> InvalidSchemaError:
 
 
 def _fix(spec: Any) -> str:
-    """Say what to give instead."""
     if isinstance(spec, str):
         return _fix_for_text(spec)
     if hasattr(spec, "matcher") and hasattr(spec, "min_new_tokens"):
@@ -175,7 +179,6 @@ def _fix_for_text(text: str) -> str:
 
 
 def _literal(values: Iterable[Any]) -> str:
-    """Write some values as a `Literal`."""
     text = ", ".join(repr(value) for value in values)
     return f"Literal[{text}]" if len(text) <= _SHOWN else "Literal[...]"
 
@@ -273,3 +276,60 @@ class Choice(HashedOnce, Generic[T]):
                 f"{text!r:.80} is none of the options", text=text, fix="validate a text of this grammar"
             )
         return text if self.enum is None else next(member for member in self.enum if member.value == text)
+
+
+@dataclass(frozen=True)
+class JsonSchema:
+    """An immutable JSON Schema, and how its texts are written, unless the compilation decides that.
+
+    Attributes:
+        text: The schema, written as JSON.
+        whitespace: As for `schemagen.compile`; None if the compilation decides.
+        property_order: The same.
+        max_gap: Of whitespace "any": most characters in one place; None to keep that of the compilation.
+        around: Of whitespace "any": whether it may also be before and after the whole text.
+        place: A JSON pointer to the schema in its document, for errors.
+    """
+
+    text: str
+    whitespace: WhitespacePolicy | None = None
+    property_order: PropertyOrder | None = None
+    max_gap: int | None = None
+    around: bool = True
+    place: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        """Return the schema."""
+        return self.text
+
+    def written(self, options: Options) -> Options:
+        """Return the options of a compilation, overridden by this schema's own."""
+        return options._replace(
+            whitespace=options.whitespace if self.whitespace is None else self.whitespace,
+            property_order=options.property_order if self.property_order is None else self.property_order,
+            max_gap=options.max_gap if self.max_gap is None else self.max_gap,
+            around=self.around,
+        )
+
+
+def frozen_spec(spec: Any) -> Any:
+    """Return a spec that can be compared and hashed: a JSON Schema as its text, a list of texts as a tuple.
+
+    Raises:
+        InvalidSchemaError: A dict is no JSON.
+    """
+    if isinstance(spec, list):
+        return tuple(spec)
+    if not isinstance(spec, dict | bool):
+        return spec
+    try:
+        return JsonSchema(json.dumps(spec))
+    except (TypeError, ValueError) as error:
+        raise InvalidSchemaError(
+            f"{spec!r:.80} is no JSON: {error}", fix="give a JSON Schema as a dict of plain values"
+        ) from error
+
+
+def given_spec(spec: Any) -> Any:
+    """Return a frozen spec as `schemagen.compile` takes it."""
+    return json.loads(spec.text) if isinstance(spec, JsonSchema) else spec

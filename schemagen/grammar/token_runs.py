@@ -1,8 +1,8 @@
 """Grammars that count tokens of text (`TokenRun`), as a graph of runs and of the text between them.
 
-The body is turned into its position automaton (Glushkov 1961), which follows every way at once. What is read from one run, or
-from the start, to another one, or to the end, without a run on the way, is a grammar of its own: the positions between them, a
-rule each. So there are as many grammars as pairs of a run and the next one, and tokens move over each as over any other.
+The body is turned into its position automaton (Glushkov 1961), which follows every way at once. The text from one run, or
+from the start, to another run, or to the end, without a run on the way, has a grammar of its own: the positions between them,
+a rule each. So there are as many grammars as pairs of a run and the next one, and tokens move over each as over any other.
 
 Source: TEXT_TOKEN and PARAGRAPH_TOKEN of Koo, Liu & He 2024, section 2.5.1, there labels of edges with a mask of tokens.
 
@@ -93,11 +93,7 @@ def counting_engine(
 
 
 def _refuse_ends(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> None:
-    """Refuse tokens that are named and end a text: they end the whole here, and cannot stand in it.
-
-    Raises:
-        UnsupportedGrammarError: There is one.
-    """
+    """Refuse tokens that are named and end a text: they end the whole here, and cannot stand in it."""
     for token in tokens_in(grammar):
         if not set(vocabulary.eos_token_ids).isdisjoint(ids_of(token, vocabulary)):
             raise unsupported(
@@ -129,10 +125,10 @@ class _Stretches:
 
     def after(self, entry: int) -> list[tuple[int | None, ContextFreeGrammar]]:
         """Return the texts from a run, or from the start, to each run, and to the end (None), as grammars."""
-        reached = _closure([entry], self._texts_behind)
+        reached = _closure([entry], self._texts_after)
         before: dict[int, set[int]] = {at: set() for at in reached}
         for at in reached:
-            for to in self._texts_behind(at):
+            for to in self._texts_after(at):
                 before[to].add(at)
         found: list[tuple[int | None, ContextFreeGrammar]] = []
         for leaving in (*self.runs, None):
@@ -146,8 +142,7 @@ class _Stretches:
         items = self._items
         return at in items.accepting if leaving is None else leaving in _targets(items.edges[at])
 
-    def _texts_behind(self, at: int) -> set[int]:
-        """Return the positions of the texts directly after one."""
+    def _texts_after(self, at: int) -> set[int]:
         return {to for to in _targets(self._items.edges[at]) if to not in self.runs}
 
     def _rules(self, entry: int, between: set[int], last: set[int]) -> ContextFreeGrammar:
@@ -164,7 +159,6 @@ class _Stretches:
 
 
 def _closure(starts: Iterable[int], after: Callable[[int], set[int]]) -> set[int]:
-    """Return every position that can be reached from some positions."""
     found: set[int] = set()
     waiting = [*starts]
     while waiting:
@@ -175,12 +169,7 @@ def _closure(starts: Iterable[int], after: Callable[[int], set[int]]) -> set[int
 
 
 def _count(run: TokenRun, vocabulary: Vocabulary) -> TokenCount:
-    """Return how many tokens a run has, and which.
-
-    Raises:
-        UnsatisfiableSchemaError: There are none.
-        UnsupportedGrammarError: The vocabulary does not have one that is left out.
-    """
+    """Return how many tokens a run has, and which."""
     left_out = {token_id for token in run.but for token_id in any_ids_of(token, vocabulary)}
     found = [each for each in _members(vocabulary, run.has_lines, run.within is None) if each not in left_out]
     if not found:

@@ -16,10 +16,9 @@ from schemagen.arguments import kind_of
 from schemagen.engine.options import DEFAULT_STYLE, Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import JsonSchema, frozen_spec
 from schemagen.grammar.reading import styled, target_of
 from schemagen.grammar.refusals import refused_by_type
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, JsonSchema, Regex, frozen_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.schema.normalise import Dialect, Normaliser
     from schemagen.types.reflection import Target
+    from schemagen.writers import TextFormat
     from schemagen.writers.classes import Classes
-    from schemagen.writers.formats import TextFormat
     from schemagen.writers.tables import TableWriter
     from schemagen.writers.walk import RuleWriter
     from schemagen.writers.xml import XmlWriter
@@ -279,11 +278,9 @@ class _Table(Written[T_co]):
         """Return what writes the values as rules."""
 
     def json_of(self, text: str) -> str:
-        """Return a table as JSON."""
         return self.writer().read(text)  # a new one: writers are for one thread
 
     def shown(self, *, is_example: bool = False) -> str:
-        """Return the names of the columns, and a row of types or of examples."""
         from schemagen.writers.shapes import table_shape
 
         return table_shape(self.schema, "|" if self.format == "markdown" else ",", is_example=is_example)

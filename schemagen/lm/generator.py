@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
     from schemagen.options import MapOptions
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schemagen.options import DecodingOptions, ShowSchema
     from schemagen.options.reasoning import Reasoning
     from schemagen.vocabulary import Vocabulary
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 T = TypeVar("T")
 

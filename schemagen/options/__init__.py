@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemagen.calling import Profile, Tool, ToolCall
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.options.reasoning import Reasoning
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
     ToolLike: TypeAlias = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]

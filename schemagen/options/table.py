@@ -32,7 +32,7 @@ from schemagen.options.values import (
     as_token_ids,
     check_show_schema,
 )
-from schemagen.writers.formats import check_format
+from schemagen.writers import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.graph.grammar_graph import GrammarGraph
-from schemagen.graph.parts import Part
+from schemagen.graph.reader import Part
 from schemagen.regex import ast
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import OptionError
 from schemagen.graph.grammar_graph import GrammarGraph
-from schemagen.graph.parts import Part
+from schemagen.graph.reader import Part
 from schemagen.options.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.messages import template_text
 from schemagen.prompts.thought_matcher import ThoughtBounds, ThoughtMatcher

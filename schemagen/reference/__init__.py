@@ -5,7 +5,7 @@ slow: every state is built before the first token, and recursion is for grammar 
 them. The tests hold every mask of the core against them.
 
 `index.py` is the engine of regular languages, with the algorithms of Willard & Louf; `fsm.py` makes the automaton over bytes
-that it walks, and `utf8.py` the byte ranges that are its alphabet. `context_free.py` is the engine of grammars over the parser
+that it walks. `context_free.py` is the engine of grammars over the parser
 in `frames.py`. `matcher.py` is the cursor over both. The other modules are for reading and for tests: the automata over tokens
 of Koo, Liu & He (`transducers.py`, `pushdown.py`), the pushdown index of Willard & Louf (`pushdown_index.py`), and DOMINO
 (`subterminals.py`).

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from schemagen.regex import ast
     from schemagen.schema.layouts import WhitespacePolicy
     from schemagen.vocabulary import Vocabulary
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 #: Every state is built in Python, in advance; more would take minutes.
 MAX_STATES = 20_000

@@ -1,15 +1,15 @@
 """Any context-free grammar in pure Python: frames for rules, a machine over bytes for each text, every token tried.
 
-Behind some bytes of a text, texts and terminals of the grammar are open, each with the frame in front of it and the
+After some bytes of a text, texts and terminals of the grammar are open, each with the frame in front of it and the
 state of its machine. A byte moves all of them on. Those that may end there are read by the parser (`frames.py`), all at
 once, which gives the frame that ends here; what may begin there is open from then on. That is Earley's algorithm with
-characters for symbols. The mask walks the tokens along a trie, and asks nothing but what is after each byte.
+characters for symbols. The mask walks the tokens along a trie, and asks only for the state after each byte.
 
 It is the oracle of the compiled core: other data structures, no simplified grammar, no lexer, no tails.
 
 Invariants: machines have live states only and the parser keeps the viable prefix property, so a configuration that is
-    reached has an end.
-A lexer's longest match would break that, because what follows could rule out every end; such terminals are refused.
+reached has an end. A lexer's longest match would break that, because what follows could rule out every end; such terminals
+are refused.
 
 Cost: of a byte O(n^2) for a text of n bytes, as in Earley's algorithm; of a mask that for each node of the trie.
 """
@@ -70,7 +70,6 @@ class _Machine:
 
     @classmethod
     def of(cls, fsm: FSM, tokens: frozenset[int]) -> _Machine:
-        """Return that of an automaton over bytes."""
         symbols = symbols_of(fsm, range(256))
         rows = {
             state: {byte: row[symbol] for byte, symbol in enumerate(symbols) if symbol in row}

@@ -9,13 +9,11 @@ place there that waited for it; so the frames are a stack that is shared by all 
     a place may end   what waited for the rule in the frame that called it moves on, into this frame
 
 Sources: Earley, "An efficient context-free parsing algorithm" (1970); rules that derive the empty text as in Aycock &
-    Horspool,
-"Practical Earley Parsing" (2002): what calls one also moves on at once. The engine of the compiled core has the same
-frames and other lists of what to do; this one has no cleverness, because it is what that one is compared with.
+Horspool, "Practical Earley Parsing" (2002): a place that calls one also moves on at once. The engine of the compiled core
+has the same frames and other work lists; this one is kept simple, because that one is compared with it.
 
-Invariants: each frame has a place; from each place the rule comes to an end, and its caller after it, so a text that
-    was read has
-an end (the viable prefix property). That holds because rules that derive nothing are dropped first.
+Invariants: each frame has a place; from each place the rule comes to an end, and its caller after it, so a text that was
+read has an end (the viable prefix property). That holds because rules that derive nothing are dropped first.
 """
 
 from __future__ import annotations
@@ -24,21 +22,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from schemagen.context_free.items import Items, Readable, Symbol, items_of, nullable_rules
-from schemagen.context_free.simplify import called, productive
-from schemagen.context_free.syntax import (
-    NOTHING,
-    ContextFreeGrammar,
-    Expression,
-    Guest,
-    Rule,
-    Terminal,
-    Text,
-    Token,
-    TokenRun,
-    substituted,
-)
-from schemagen.context_free.texts import nonempty
+from schemagen.context_free.items import Items, Readable, Symbol, items_of
+from schemagen.context_free.regular import nonempty
+from schemagen.context_free.simplify import live_rules, nullable_rules, reachable
+from schemagen.context_free.syntax import ContextFreeGrammar, Guest, Rule, Terminal, Text, Token, TokenRun
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.reference.fsm import byte_fsm
 from schemagen.regex import ast
@@ -93,7 +80,7 @@ class Parser:
     def __init__(self, grammar: ContextFreeGrammar) -> None:
         self.grammar = without_dead_rules(grammar)
         self.items: dict[str, Items] = {name: items_of(body) for name, body in self.grammar.rules.items()}
-        self._nullable = nullable_rules(self.items)
+        self._nullable = nullable_rules(self.grammar.rules)
         self._known: WeakValueDictionary[frozenset[Place], Frame] = WeakValueDictionary()
         self.outside = Frame()
         self.start = self._frame(frozenset([Place(grammar.start, 0, self.outside)]))
@@ -111,7 +98,7 @@ class Parser:
         return self._known.setdefault(places, self._frame(places)) if known is None else known
 
     def _frame(self, places: frozenset[Place]) -> Frame:
-        """Return the frame of these places, of what they call, and of what goes on where they may end."""
+        """Return the frame of these places, of the rules that they call, and of the callers where they may end."""
         frame = Frame()
         todo = list(places)
         while todo:
@@ -144,24 +131,16 @@ def without_dead_rules(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
         raise UnsupportedGrammarError(
             "a grammar that is read by LR tables or by indentation",
             why="the constructions in pure Python know rules and terminals only",
-            fix="use engine='native'",
+            fix="compile the grammar with schemagen.compile",
         )
-    alive = productive(grammar.rules)
-    if grammar.start not in alive:
+    rules = live_rules(grammar.rules)
+    if grammar.start not in rules:
         raise UnsatisfiableSchemaError(
             f"no text can be derived from {grammar.start!r}",
             why="each of its alternatives needs a rule that derives none either",
             fix="give the rule an alternative that ends",
         )
-    dead: dict[Expression, Expression] = dict.fromkeys(map(Rule, set(grammar.rules) - alive), NOTHING)
-    kept: dict[str, Expression] = {}
-    todo = [grammar.start]
-    while todo:
-        name = todo.pop()
-        if name not in kept:
-            kept[name] = substituted(grammar.rules[name], dead)
-            todo.extend(sorted(called(kept[name])))
-    return replace(grammar, rules=kept)
+    return replace(grammar, rules=reachable(rules, grammar.start))
 
 
 def fsms_of(
@@ -182,7 +161,7 @@ def fsms_of(
         max_seconds: Most seconds for a machine.
 
     Raises:
-        UnsupportedGrammarError: A terminal is read by the longest match, or by what follows it, or is a token.
+        UnsupportedGrammarError: A terminal is read by the longest match, or by the text after it, or is a token.
         LimitError: A limit stopped the work.
     """
     symbols = {symbol for rule in items.values() for edges in rule.edges for symbol, _ in edges}
@@ -201,7 +180,7 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
         raise UnsupportedGrammarError(
             f"{symbol.spec!r:.80} inside of a grammar",
             why="the constructions in pure Python read one grammar at a time",
-            fix="use engine='native'",
+            fix="compile the grammar with schemagen.compile",
         )
     if isinstance(symbol, Token):
         raise UnsupportedGrammarError(
@@ -209,7 +188,7 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
             line=symbol.line,
             column=symbol.column,
             why="this construction reads texts",
-            fix="use engine='native' or engine='reference'",
+            fix="compile the grammar with schemagen.compile, or with schemagen.reference.compile",
         )
     if isinstance(symbol, TokenRun):
         raise UnsupportedGrammarError(
@@ -222,6 +201,6 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
         raise UnsupportedGrammarError(
             f"the terminal {symbol.name!r} ends where a lexer says, not wherever one of its texts does",
             why="the constructions in pure Python have no lexer beside the parser",
-            fix="use engine='native'",
+            fix="compile the grammar with schemagen.compile",
         )
     return ast.union(*(nonempty(lexeme.text) for lexeme in lexemes))

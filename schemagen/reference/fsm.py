@@ -5,7 +5,8 @@ is made by the textbook: each class of code points becomes the byte ranges of it
 grep, as in Cox, "Regular Expression Matching in the Wild", 2010), the expression an automaton with epsilon moves
 (Thompson 1968), that a deterministic one by the subset construction (Rabin & Scott 1959), reduced by partition
 refinement (Hopcroft 1971). Conjunction and complement are products of deterministic machines; complement is taken
-within valid UTF-8.
+within valid UTF-8. The 256 bytes are cut into the intervals that the ranges of an expression tell apart: automata have
+tens of symbols and not 256.
 
 Why not interegular's own operators: its `crawl` looks new states up in a list and each operator crawls again, which is
 quadratic in the number of states several times over. On small expressions the two are compared by the tests.
@@ -17,6 +18,7 @@ equivalent, and the start state is 0. The empty language is the one exception: a
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,12 +26,81 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interegular.fsm import FSM, Alphabet
 
 from schemagen.errors import LimitError
-from schemagen.reference.utf8 import ByteAlphabet, utf8_ranges
 from schemagen.regex import ast
+from schemagen.regex.graphs import blocks_of, reached
 from schemagen.regex.substrings import substring_automaton
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+_SURROGATES = ((0xD800, 0xDFFF),)
+_SAME_LENGTH = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, ast.MAX_CODE_POINT))
+#: Inclusive ranges, one for each byte of an encoding.
+ByteRanges = tuple[tuple[int, int], ...]
+
+
+def utf8_ranges(ranges: ast.Ranges) -> Iterator[ByteRanges]:
+    """Yield sequences of byte ranges that together are the UTF-8 encodings of the code points; surrogates have none."""
+    for low, high in ast.intersect_ranges(ranges, ast.invert_ranges(_SURROGATES)):
+        for first, last in _SAME_LENGTH:
+            if low <= last and first <= high:
+                yield from _split(chr(max(low, first)).encode(), chr(min(high, last)).encode())
+
+
+def _split(low: bytes, high: bytes) -> Iterator[ByteRanges]:
+    """Yield byte ranges for all encodings of one length between `low` and `high`, by their first byte."""
+    if len(low) == 1:
+        yield ((low[0], high[0]),)
+        return
+    rest = len(low) - 1
+    if low[0] == high[0]:
+        yield from (((low[0], low[0]), *tail) for tail in _split(low[1:], high[1:]))
+        return
+    first, last = low[0], high[0]
+    if low[1:] != b"\x80" * rest:
+        yield from (((first, first), *tail) for tail in _split(low[1:], b"\xbf" * rest))
+        first += 1
+    if high[1:] != b"\xbf" * rest:
+        yield from (((last, last), *tail) for tail in _split(b"\x80" * rest, high[1:]))
+        last -= 1
+    if first <= last:
+        yield ((first, last), *(((0x80, 0xBF),) * rest))
+
+
+class ByteAlphabet:
+    """The 256 bytes cut into the coarsest intervals that an expression cannot tell apart."""
+
+    def __init__(self, regex: ast.Regex) -> None:
+        cuts = {0, 256}
+        for chars in _char_classes(regex):
+            for sequence in utf8_ranges(chars.ranges):
+                for low, high in sequence:
+                    cuts.update((low, high + 1))
+        self.starts = sorted(cuts)
+
+    def classes(self, low: int, high: int) -> range:
+        """Return the classes of a range of bytes that lies on the cuts."""
+        return range(bisect_left(self.starts, low), bisect_left(self.starts, high + 1))
+
+    def groups(self) -> list[list[str]]:
+        """Return the latin-1 characters of each class."""
+        return [[chr(byte) for byte in range(a, b)] for a, b in zip(self.starts, self.starts[1:], strict=False)]
+
+
+def _char_classes(regex: ast.Regex) -> Iterator[ast.Chars]:
+    """Yield the classes of code points in an expression, and the one that complement is taken within."""
+    yield ast.ANY_CHAR
+    stack, seen = [regex], set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Chars):
+            yield node
+        elif isinstance(node, ast.Substring):
+            yield from map(ast.char_set, set(node.text))
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.extend((node.inner,) if isinstance(node, ast.Repeat | ast.Complement) else node.parts)
+
 
 DEAD = -1
 #: An automaton with epsilon moves has a few times more states than the deterministic one of the same expression.
@@ -96,13 +167,7 @@ class Nfa:
 
     def closure(self, state: int) -> frozenset[int]:
         """Return the states that matter among those reachable by epsilon moves: all but mere junctions."""
-        seen, stack = {state}, [state]
-        while stack:
-            for target in self.epsilon[stack.pop()]:
-                if target not in seen:
-                    seen.add(target)
-                    stack.append(target)
-        return frozenset(s for s in seen if self.moves[s] or not self.epsilon[s])
+        return frozenset(s for s in reached([state], self.epsilon.__getitem__) if self.moves[s] or not self.epsilon[s])
 
 
 class Construction:
@@ -189,8 +254,8 @@ class Construction:
         for state, row in enumerate(dfa.rows):
             for symbol, target in row.items():
                 inverse[target][symbol].append(state)
-        live = _closure_of(dfa.finals, lambda s: (p for sources in inverse[s].values() for p in sources))
-        block_of = self._refine(live, dfa.finals, inverse)
+        live = reached(dfa.finals, lambda s: (p for sources in inverse[s].values() for p in sources))
+        block_of = blocks_of(inverse, live, dfa.finals, lambda: self.budget.spend(0))
         if 0 not in live:
             return Dfa([{}], set())
 
@@ -200,21 +265,6 @@ class Construction:
 
         member = {block: state for state, block in block_of.items()}
         return self._crawl(block_of[0], follow, lambda block: member[block] in dfa.finals)
-
-    def _refine(self, live: set[int], finals: set[int], inverse: list[defaultdict[int, list[int]]]) -> dict[int, int]:
-        """Return the block of each live state: the coarsest partition that no byte class can tell apart."""
-        blocks = [block for block in (set(finals), live - finals) if block]
-        block_of = {state: i for i, block in enumerate(blocks) for state in block}
-        work = set(range(len(blocks)))
-        while work:
-            sources: defaultdict[int, set[int]] = defaultdict(set)
-            for state in blocks[work.pop()]:
-                for symbol, states in inverse[state].items():
-                    sources[symbol].update(s for s in states if s in live)
-            for before in sources.values():
-                self.budget.spend(0)
-                _split_blocks(before, blocks, block_of, work)
-        return block_of
 
     # --- automata with epsilon moves ---------------------------------------------------------------------------------
 
@@ -297,33 +347,6 @@ class Construction:
             nfa.epsilon[states[final]].append(end)
 
 
-def _split_blocks(states: set[int], blocks: list[set[int]], block_of: dict[int, int], work: set[int]) -> None:
-    """Split each block into its members in `states` and the others, and note the smaller part as the next splitter."""
-    touched: defaultdict[int, set[int]] = defaultdict(set)
-    for state in states:
-        touched[block_of[state]].add(state)
-    for block, inside in touched.items():
-        if len(inside) == len(blocks[block]):
-            continue
-        blocks[block] -= inside
-        new = len(blocks)
-        blocks.append(inside)
-        block_of.update(dict.fromkeys(inside, new))
-        work.add(new if block in work or len(inside) <= len(blocks[block]) else block)
-
-
-def _closure_of(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
-    """Return everything reachable from the seeds, they included."""
-    seen = set(seeds)
-    stack = list(seen)
-    while stack:
-        for state in neighbours(stack.pop()):
-            if state not in seen:
-                seen.add(state)
-                stack.append(state)
-    return seen
-
-
 def byte_fsm(regex: ast.Regex, *, max_states: int = 20_000, max_seconds: float = 30.0) -> FSM:
     """Return the minimal FSM of an expression over bytes (as latin-1 characters), live states only.
 
@@ -346,11 +369,7 @@ def byte_fsm(regex: ast.Regex, *, max_states: int = 20_000, max_seconds: float =
         ) from error
     alphabet = Alphabet.from_groups(*construction.alphabet.groups())
     return FSM(
-        alphabet=alphabet,
-        states=set(range(len(dfa.rows))),
-        initial=0,
-        finals=dfa.finals,
-        map=dict(enumerate(dfa.rows)),
+        alphabet=alphabet, states=set(range(len(dfa.rows))), initial=0, finals=dfa.finals, map=dict(enumerate(dfa.rows))
     )
 
 

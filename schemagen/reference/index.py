@@ -1,8 +1,8 @@
 """The reference engine: Willard & Louf (2023, arXiv:2307.09702v4) as an executable specification, in pure Python.
 
 The expression becomes an FSM over bytes (`fsm.py`), and the index sigma from its states to the tokens that
-may follow is the one of Algorithms 3 and 4. This engine is what the compiled one is compared with, what the
-documentation explains, and what an installation without the compiled core runs on.
+may follow is the one of Algorithms 3 and 4. The compiled engine is compared with this one, and the documentation
+explains it.
 
 Where the printed algorithms need care:
 
@@ -90,7 +90,7 @@ def map_states_to_vocab(fsm: FSM, vocabulary: Sequence[bytes]) -> dict[int, set[
 
 @without_property_locks
 class ReferenceEngine(ByteEngine):
-    """A regular expression over a vocabulary, all states built beforehand; immutable, safe to share between threads.
+    """A regular expression over a vocabulary, all states built in advance; immutable, safe to share between threads.
 
     Args:
         regex: The language of the whole text, over code points.

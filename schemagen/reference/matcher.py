@@ -1,6 +1,6 @@
 """The cursor of one text over an engine in pure Python, whatever the states of that engine are.
 
-An engine says what is after a byte, and whether a text may end; masks, completions and budgets follow from that.
+An engine gives the state after a byte, and whether a text may end; masks, completions and budgets follow from that.
 """
 
 from __future__ import annotations
@@ -324,7 +324,6 @@ class ReferenceMatcher:
         return f"{name} {token!r} is not allowed: after {read} of its {len(token)} bytes, {expected} is expected"
 
     def _mask(self) -> Mask:
-        """Return the mask of the current state."""
         if self._step.terminated:
             raise MatcherTerminatedError(
                 "the matcher has accepted EOS",
@@ -354,7 +353,6 @@ class ReferenceMatcher:
         return beyond is not None and beyond < budget
 
     def _push(self, state: Any, *, terminated: bool = False) -> bool:
-        """Take a step."""
         self._step = _Step(state, self._step.count + 1, terminated, self._step)
         return True
 
@@ -371,5 +369,4 @@ def show_bytes(values: Sequence[int]) -> str:
 
 
 def _show(byte: int) -> str:
-    """Return a byte as a quoted ASCII character or as a hexadecimal number."""
     return repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02X}"

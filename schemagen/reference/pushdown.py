@@ -16,8 +16,7 @@ Where the paper needs care:
 Characters are bytes. Stacks are tuples with the top last, as in the paper.
 
 Invariants: an edge pops and pushes at most one symbol, so this is the automaton of Willard & Louf's Definition 2, too;
-    from each
-configuration that is reached a text comes to its end.
+from each configuration that is reached a text comes to its end.
 """
 
 from __future__ import annotations
@@ -27,18 +26,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.items import Items, Readable, items_of, nullable_rules
+from schemagen.context_free.items import Items, Readable, items_of
+from schemagen.context_free.simplify import nullable_rules
 from schemagen.context_free.syntax import ContextFreeGrammar, Rule
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.reference.frames import fsms_of, without_dead_rules
 from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
 from schemagen.reference.transducers import EPSILON, Fst, Label, State
+from schemagen.regex.graphs import reached
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 Stack: TypeAlias = "tuple[State, ...]"
-#: Source, input label or `EPSILON`, what is popped, target, what is pushed.
+#: Source, input label or `EPSILON`, popped symbols, target, pushed symbols.
 Edge: TypeAlias = "tuple[State, Label, Stack, State, Stack]"
 #: A state and the stack.
 Configuration: TypeAlias = "tuple[State, Stack]"
@@ -94,7 +95,7 @@ class Pda:
         return self.may_end(configurations)
 
     def _moves(self, configuration: Configuration) -> Iterator[tuple[Label, Configuration]]:
-        """Yield what edges read and where they lead, if what they pop is on top of the stack."""
+        """Yield the labels of edges and where they lead, if the symbols that they pop are on top of the stack."""
         state, stack = configuration
         for _, label, pops, target, pushes in self.outbound.get(state, ()):
             kept = len(stack) - len(pops)
@@ -102,14 +103,10 @@ class Pda:
                 yield label, (target, stack[:kept] + pushes)
 
     def _closure(self, configurations: Iterable[Configuration]) -> frozenset[Configuration]:
-        seen = set(configurations)
-        todo = list(seen)
-        while todo:
-            for label, after in self._moves(todo.pop()):
-                if label == EPSILON and after not in seen:
-                    seen.add(after)
-                    todo.append(after)
-        return frozenset(seen)
+        def empty_moves(configuration: Configuration) -> Iterable[Configuration]:
+            return (after for label, after in self._moves(configuration) if label == EPSILON)
+
+        return frozenset(reached(configurations, empty_moves))
 
 
 def composed(automaton: Pda, transducer: Fst) -> Pda:
@@ -168,6 +165,7 @@ class _Construction:
         self._start = grammar.start
         self._alphabet = alphabet
         self._items = {name: items_of(body) for name, body in grammar.rules.items()}
+        self._nullable = nullable_rules(grammar.rules)
         self._fsms = fsms_of(grammar, self._items)
         self._edges: set[Edge] = set()
 
@@ -188,14 +186,10 @@ class _Construction:
                     raise UnsupportedGrammarError(
                         f"the rule {name!r} is left recursive",
                         why="its pushdown automaton would push return addresses without reading",
-                        fix="write it with a repetition, or use engine='reference'",
+                        fix="write it with a repetition, or use schemagen.reference.compile",
                     )
                 seen.add(callee)
                 todo.append(callee)
-
-    @cached_property
-    def _nullable(self) -> set[str]:
-        return nullable_rules(self._items)
 
     def _add_item(self, name: str, items: Items, item: int) -> None:
         for number, (symbol, to) in enumerate(items.edges[item]):

@@ -1,9 +1,9 @@
 """Willard & Louf (2023, arXiv:2307.09702v4), section 4: the index of a pushdown automaton, by state and stack values.
 
-For a regular expression the index has the tokens of each state. For a grammar what may follow depends on the stack,
+For a regular expression the index has the tokens of each state. For a grammar they depend on the stack,
 too, but only on its top: a token is read from a state if the symbols that it pops are there. So the index has for each
 state a trie over stack values, top first, and the tokens stand where the last value that they pop does. The mask of a
-configuration is the union of what stands on the way down the trie along its stack.
+configuration is the union of the tokens on the way down the trie along its stack.
 
 The automaton is that of `pushdown.py`: Definition 2 with the items of rules as states and return addresses as stack
 values. The paper has an LALR(1) parser in mind, whose REDUCE operations pop as many values as a rule has symbols; here
@@ -21,8 +21,7 @@ Where the print needs care:
   for a trie, because a token may pop more than one value.
 
 Limit: where a rule may end after a call of itself, a token can pop any number of values, and the trie has no end. That
-    is
-refused; the frames of `frames.py` have no such limit.
+is refused; the frames of `frames.py` have no such limit.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def construct_trees(scanner: Scanner, vocabulary: Vocabulary) -> dict[ScannerSta
 
 
 class Domino:
-    """A grammar over a vocabulary with its scanner and trees: what is made offline.
+    """A grammar over a vocabulary with its scanner and trees, all made offline.
 
     Args:
         grammar: Rules over terminals and texts; terminals in `ContextFreeGrammar.ignored` may stand anywhere between

@@ -13,9 +13,8 @@ drops such states; the paper's tokens cover all characters, and then there are n
 
 Symbols are what Python compares: characters of a str or bytes on the one side, tokens by id on the other.
 
-Invariants: no automaton has an edge twice; states are hashable and keep their names, so those of a composition are
-    pairs (of T_V,
-of A).
+Invariants: no automaton has an edge twice; states are hashable and keep their names, so those of a composition are pairs
+(of T_V, of A).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.reference.fsm import final_states, rows_of, start_of, symbols_of
+from schemagen.regex.graphs import reached
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -79,8 +79,8 @@ class Fsa:
                 for label, target in self.outbound.get(state, ()):
                     if label != EPSILON:
                         targets[label].add(target)
-            for label, reached in targets.items():
-                following = self._closure(reached)
+            for label, reading in targets.items():
+                following = self._closure(reading)
                 edges.add((states, label, following))
                 if following not in seen:
                     seen.add(following)
@@ -92,23 +92,16 @@ class Fsa:
         before: defaultdict[State, set[State]] = defaultdict(set)
         for source, _, target in self.edges:
             before[target].add(source)
-        live, todo = set(self.finals), list(self.finals)
-        while todo:
-            for state in before[todo.pop()] - live:
-                live.add(state)
-                todo.append(state)
+        live = reached(self.finals, before.__getitem__)
         return Fsa(frozenset(edge for edge in self.edges if edge[2] in live), self.initial, self.finals)
 
     def _closure(self, states: Iterable[State]) -> frozenset[State]:
         """Return the states that are reached without reading."""
-        seen = set(states)
-        todo = list(seen)
-        while todo:
-            for label, target in self.outbound.get(todo.pop(), ()):
-                if label == EPSILON and target not in seen:
-                    seen.add(target)
-                    todo.append(target)
-        return frozenset(seen)
+
+        def after(state: State) -> Iterable[State]:
+            return (target for label, target in self.outbound.get(state, ()) if label == EPSILON)
+
+        return frozenset(reached(states, after))
 
 
 @dataclass(frozen=True)

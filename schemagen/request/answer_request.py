@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from schemagen.prompts.messages import Message
     from schemagen.request.pipeline import Output
     from schemagen.request.settings import ModelAccess
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schemagen.options.speculation import Speculation
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.vocabulary import Vocabulary
-    from schemagen.writers.formats import TextFormat
+    from schemagen.writers import TextFormat
 
 
 class ModelAccess(ABC):

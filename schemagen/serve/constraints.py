@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.lark_source import imported_lark
+from schemagen.context_free.lark.source import imported_lark
 from schemagen.errors import BudgetError, SchemagenError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.context_free_specs import GBNF

@@ -51,7 +51,7 @@ class Fields:
         return "/".join([self.at, escape(name), *map(str, more)])
 
     def check_names(self, what: str, *known: str) -> None:
-        """Refuse fields that are none of these: what they ask for would not be kept."""
+        """Refuse other fields than these: they would have no effect."""
         for name in self.whole:
             if name not in known:
                 close = difflib.get_close_matches(name, known, 1)

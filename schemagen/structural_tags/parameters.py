@@ -25,14 +25,14 @@ from schemagen.regex.wildcards import text_without
 from schemagen.schema.ir import ANY_STRINGS, ValueSet, escape
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.scalars import string_pattern
-from schemagen.structural_tags.excluded import without_texts
+from schemagen.structural_tags.schemas import without_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.context_free.syntax import Expression
-    from schemagen.grammar.assembly import Assembly
-    from schemagen.grammar.embedded import JsonSchema
+    from schemagen.grammar.languages import Assembly
+    from schemagen.grammar.specs import JsonSchema
 
 #: With the keys in any order there is a rule for each set of parameters that are still to come.
 MAX_ANY_ORDER = 8
@@ -46,8 +46,7 @@ _SPACE = ast.char_set(" \n\r\t")
 _KINDS = ("null", "boolean", "number", "string", "array", "object")
 _FIRST = [(ord("A"), ord("Z")), (ord("a"), ord("z")), (ord("_"), ord("_"))]
 _NAME = ast.concat(
-    ast.Chars(ast.normalise_ranges(_FIRST)),
-    ast.star(ast.Chars(ast.normalise_ranges([*_FIRST, (ord("0"), ord("9"))]))),
+    ast.Chars(ast.normalise_ranges(_FIRST)), ast.star(ast.Chars(ast.normalise_ranges([*_FIRST, (ord("0"), ord("9"))])))
 )
 
 _QUOTE = {'"': "&quot;"}
@@ -95,7 +94,7 @@ class Style:
         """Whether the JSON type of a value stands before it."""
         return any("{kind}" in text for text in self.other)
 
-    def behind_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
+    def after_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
         """Return the text between the name and a value of a JSON type."""
         texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
         first, *more = (each.replace("{kind}", kind) for each in texts)
@@ -190,7 +189,6 @@ class Parameters:
     # --- objects -----------------------------------------------------------------------------------------------------
 
     def _object(self, schema: dict[str, Any], at: str) -> Expression:
-        """Return the parameters of an object."""
         properties, required = schema.get("properties", {}), schema.get("required", [])
         members = {
             key: self._parameter(ast.literal(self.style.written_name(key)), each, f"{at}/properties/{escape(key)}", key)
@@ -253,20 +251,19 @@ class Parameters:
         groups: dict[ast.Regex, list[str]] = {}
         for kind in _KINDS:
             if _has(value, kind):
-                groups.setdefault(self.style.behind_name(kind, self.gap), []).append(kind)
+                groups.setdefault(self.style.after_name(kind, self.gap), []).append(kind)
         end = Text(ast.literal(self.style.end.replace("{name}", key)))
         ways = [
             sequence(Text(after), alternatives(*self._texts(schema, value, kinds, at)), end)
             for after, kinds in groups.items()
         ]
         if schema in (True, {}) and self.style.says_kind:  # an undeclared value may be 1 and called an integer
-            after = self.style.behind_name("integer", self.gap)
+            after = self.style.after_name("integer", self.gap)
             whole = self._texts({"type": "integer"}, self._value_set({"type": "integer"}), ["number"], at)
             ways.append(sequence(Text(after), *whole, end))
         return sequence(head, alternatives(*ways))
 
     def _texts(self, schema: Any, value: ValueSet, kinds: list[str], at: str) -> Iterator[Expression]:
-        """Yield the texts of the values of some JSON types: strings as they are, the others as JSON or as tags."""
         gap = self.gap if self.style.is_spaced else ast.EPSILON
         is_free = "string" in kinds and ANY_STRINGS in value.strings
         if "string" in kinds:
@@ -288,7 +285,7 @@ class Parameters:
 
     def _branches(self, schema: Any, kind: str, at: str) -> list[tuple[Any, str]]:
         """Return the schemas of a JSON type that make up a union, with their places; the schema alone if it is none."""
-        schema, at = self._behind_references(schema, at)
+        schema, at = self._after_references(schema, at)
         said = schema.keys() - self.definitions - _NOTES if isinstance(schema, dict) else set()
         if said not in ({"anyOf"}, {"oneOf"}):
             return [(schema, at)]
@@ -319,26 +316,23 @@ class Parameters:
         return self._inner[key]
 
     def _list(self, schema: dict[str, Any], at: str) -> Expression:
-        """Return the items of a list."""
         head = Text(ast.concat(self.gap, ast.literal(self.style.item)))
         item = self._with_value(head, schema.get("items", True), f"{at}/items", "item")
         return sequence(repeat(item, schema.get("minItems", 0), schema.get("maxItems")), Text(self.gap))
 
     def _only(self, schema: Any, kinds: list[str], value: ValueSet) -> dict[str, Any]:
-        """Return the schema of those values of a subschema that have some JSON types, with what it refers to."""
         if any(_has(value, kind) for kind in _KINDS if kind not in kinds):
             return {**self.definitions, "allOf": [schema], "type": kinds}
         return {**schema, **self.definitions} if isinstance(schema, dict) else {**self.definitions, "allOf": [schema]}
 
     def _value_set(self, schema: Any) -> ValueSet:
-        """Return what a subschema allows."""
         normaliser = Normaliser({**self.definitions, "allOf": [schema]})
         try:
             return normaliser.value(normaliser.root)
         finally:
             normaliser.forget()
 
-    def _behind_references(self, schema: Any, at: str) -> tuple[Any, str]:
+    def _after_references(self, schema: Any, at: str) -> tuple[Any, str]:
         """Return the schema that a reference is to, and where it stands."""
         seen = set()
         while isinstance(schema, dict) and "$ref" in schema and len(schema.keys() - self.definitions - _NOTES) == 1:
@@ -353,7 +347,7 @@ class Parameters:
 
     def _resolved(self, schema: Any, kind: str, at: str) -> tuple[dict[str, Any], str]:
         """Return the schema of an object or a list, after its references, and where it stands."""
-        schema, at = self._behind_references({} if schema is True else schema, at)
+        schema, at = self._after_references({} if schema is True else schema, at)
         types = schema.get("type", kind) if isinstance(schema, dict) else None
         if not isinstance(schema, dict) or kind not in ([types] if isinstance(types, str) else types or ()):
             raise _unsupported(
@@ -371,7 +365,6 @@ def _unsupported(at: str, keyword: str, fact: str, fix: str) -> UnsupportedSchem
 
 
 def _has(value: ValueSet, kind: str) -> bool:
-    """Whether a set has values of a JSON type."""
     if kind == "boolean":
         return value.true or value.false
     return bool(value.null if kind == "null" else getattr(value, f"{kind}s"))

@@ -1,7 +1,7 @@
 """Structural tags, read to rules: one function for each type of format.
 
 Idea: a format is an expression of a grammar. Free text is a regular language: it holds no text that ends it, and it ends at
-the first trigger (`context_free/dispatch.py`). What ends it is what the format leaves out, and the end of the nearest tag
+the first trigger (`dispatched`). What ends it is what the format leaves out, and the end of the nearest tag
 around it; where it is left, the grammar decides, so free text with nothing to end it may go on for ever.
 
 Source: the format's documentation by the xgrammar project ("Structural Tag"); the code is our own.
@@ -15,8 +15,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemagen.context_free.dispatch import dispatched
-from schemagen.context_free.notation import text_of
+from schemagen.context_free.regular import dispatched, dispatched_tokens, text_of
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -25,26 +24,21 @@ from schemagen.context_free.syntax import (
     Text,
     TokenRun,
     alternatives,
+    literal,
     repeat,
     separated,
     sequence,
 )
-from schemagen.errors import (
-    GrammarSyntaxError,
-    LimitError,
-    SchemagenError,
-    UnsatisfiableSchemaError,
-)
-from schemagen.grammar.assembly import Assembly
+from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError, UnsatisfiableSchemaError
 from schemagen.grammar.context_free_specs import EBNF
-from schemagen.grammar.embedded import JsonSchema
+from schemagen.grammar.languages import Assembly
+from schemagen.grammar.specs import JsonSchema
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
 from schemagen.regex.wildcards import text_without
-from schemagen.structural_tags.closed import closed
-from schemagen.structural_tags.excluded import check_excludes, without_texts
 from schemagen.structural_tags.fields import Fields, shown
 from schemagen.structural_tags.parameters import STYLES, Parameters
+from schemagen.structural_tags.schemas import check_excludes, closed, without_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,6 +85,11 @@ class Tag:
     rest: Expression
     at: str
 
+    @property
+    def whole(self) -> Expression:
+        """Its texts."""
+        return sequence(self.begin, self.rest)
+
 
 class Reader:
     """Reads one structural tag.
@@ -134,6 +133,14 @@ class Reader:
         """Return the texts of a format in a field."""
         return self.format(fields.value(name), fields.place(name), around)
 
+    def elements(self, fields: Fields, around: Around) -> list[Expression]:
+        """Return the texts of each format in the field ``elements``."""
+        return fields.some("elements", lambda value, at: self.format(value, at, around))
+
+    def tags(self, fields: Fields, around: Around) -> list[Tag]:
+        """Return the tags in the field ``tags``."""
+        return fields.some("tags", lambda value, at: self.tag(value, at, around))
+
     def tag(self, value: Any, at: str, around: Around) -> Tag:
         """Return a tag, whose type need not be said."""
         fields = Fields(value, at)
@@ -143,7 +150,7 @@ class Reader:
             )
         fields.check_names("a tag", "type", "begin", "content", "end")
         begin = fields.value("begin")
-        begins = fields.token_format("begin") if isinstance(begin, dict) else Text(ast.literal(fields.text("begin")))
+        begins = fields.token_format("begin") if isinstance(begin, dict) else literal(fields.text("begin"))
         ends, end = _end_of(fields)
         inside = Around(tuple(filter(None, ends)), never_ends=ends != [] and not any(ends), depth=around.depth)
         content = self.inner(fields, "content", inside)
@@ -152,31 +159,28 @@ class Reader:
 
 
 def _end_of(fields: Fields) -> tuple[list[str], Expression]:
-    """Return the texts that end a tag, and the expression of its end."""
     end = fields.value("end")
     if isinstance(end, dict):
         return [], fields.token_format("end")
     if isinstance(end, str):
-        return [end], Text(ast.literal(end))
+        return [end], literal(end)
     if not isinstance(end, list):
         raise GrammarSyntaxError(
             f"{shown(end)} is no end of a tag", at=fields.place("end"), fix="give a text, a list of them, or a token"
         )
     ends = fields.some("end", fields.plain_text)
-    return ends, alternatives(*(Text(ast.literal(each)) for each in ends))
+    return ends, alternatives(*(literal(each) for each in ends))
 
 
 # --- formats of one text ---------------------------------------------------------------------------------------------
 
 
 def _const_string(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Return one text, as it is."""
     text = fields.text("value")
-    return Text(ast.literal(text)) if text else EMPTY_TEXT
+    return literal(text) if text else EMPTY_TEXT
 
 
 def _any_text(_reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return free text."""
     excludes = fields.texts("excludes", ())
     most, tokens = fields.count("max_chars", None), fields.count("max_tokens", None)
     _check_end(fields, around, excludes, most if tokens is None else tokens)
@@ -203,11 +207,7 @@ def _check_end(fields: Fields, around: Around, excludes: list[str], most: int | 
 
 
 def _few(fields: Fields, literals: list[str]) -> list[str]:
-    """Return some literals, each of them once.
-
-    Raises:
-        LimitError: They are too many.
-    """
+    """Return some literals, each of them once."""
     different = list(dict.fromkeys(literals))
     if len(different) > MAX_LITERALS:
         raise LimitError(
@@ -261,7 +261,6 @@ def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expre
 
 
 def _grammar(reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Return the texts of a grammar in EBNF."""
     text = fields.text("grammar", nonempty=True)
     try:
         return reader.assembly.expression(EBNF(text))
@@ -293,13 +292,11 @@ def _placed(error: SchemagenError, at: str) -> SchemagenError:
 
 
 def _sequence(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return the elements one after the other."""
-    return sequence(*fields.some("elements", lambda value, at: reader.format(value, at, around)))
+    return sequence(*reader.elements(fields, around))
 
 
 def _or(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return any of the elements."""
-    return alternatives(*fields.some("elements", lambda value, at: reader.format(value, at, around)))
+    return alternatives(*reader.elements(fields, around))
 
 
 def _optional(reader: Reader, fields: Fields, around: Around) -> Expression:
@@ -330,16 +327,13 @@ def _repeat(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 
 def _tag(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return begin, content and end."""
-    found = reader.tag(fields.whole, fields.at, around)
-    return sequence(found.begin, found.rest)
+    return reader.tag(fields.whole, fields.at, around).whole
 
 
 def _tags_with_separator(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return tags with a separator between each two of them."""
-    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
-    separator = Text(ast.literal(fields.text("separator")))
-    one = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
+    tags = reader.tags(fields, around)
+    separator = literal(fields.text("separator"))
+    one = reader.assembly.shared(alternatives(*(tag.whole for tag in tags)), "tags")
     low, high = int(fields.flag("at_least_one")), 1 if fields.flag("stop_after_first") else None
     return separated(one, separator, low, high)
 
@@ -348,7 +342,7 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
     """Return free text with tags in it, each of which begins with a trigger."""
     triggers = fields.some("triggers", fields.nonempty_text)
     excludes = fields.texts("excludes", ())
-    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
+    tags = reader.tags(fields, around)
     taken = [_trigger_of(tag, triggers) for tag in tags]
     for index, trigger in enumerate(triggers):
         if trigger not in taken:
@@ -360,10 +354,10 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
             )
     after: dict[str, list[Expression]] = {trigger: [] for trigger in triggers}
     for tag, trigger in zip(tags, taken, strict=True):
-        after[trigger].append(sequence(Text(ast.literal(tag.begin_text[len(trigger) :])), tag.rest))
+        after[trigger].append(sequence(literal(tag.begin_text[len(trigger) :]), tag.rest))
     rules = [(trigger, alternatives(*rests)) for trigger, rests in after.items()]
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
-    first = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))
+    first = alternatives(*(tag.whole for tag in tags))
     if stop and needed:
         return first
     _check_end(fields, around, excludes)
@@ -393,7 +387,6 @@ def _dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
 
 
 def _pair(reader: Reader, value: Any, at: str, around: Around, read: Callable[[Any, str], T]) -> tuple[T, Expression]:
-    """Return the free text, and the format after it."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise GrammarSyntaxError(
             f"{shown(value)} is no pair of a pattern and a format", at=at, fix='write ["<tag>", {"type": ...}]'
@@ -410,7 +403,7 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
         fields: Of the format.
         rules: Triggers and the rest of their tags.
         excludes: The texts that free text must not hold.
-        loop: Whether free text goes on after what follows a trigger.
+        loop: Whether free text goes on after a tag.
     """
     literals = _few(fields, [*(trigger for trigger, _ in rules), *excludes])
     taken = [(trigger, rest) for trigger, rest in rules if not any(exclude in trigger for exclude in excludes)]
@@ -421,7 +414,6 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
 
 
 def _token(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Return one token of the vocabulary."""
     return fields.token(fields.value("token"), fields.place("token"))
 
 
@@ -447,7 +439,7 @@ def _leave_out(reader: Reader, fields: Fields, taken: Sequence[Token] = ()) -> N
 def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expression:
     """Return text with tags in it, each of which begins with a token."""
     triggers = fields.some("trigger_tokens", fields.token)
-    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
+    tags = reader.tags(fields, around)
     for tag in tags:
         if tag.begin not in triggers:
             raise GrammarSyntaxError(
@@ -462,27 +454,18 @@ def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Exp
             )
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
     _leave_out(reader, fields, triggers)
-    first = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
+    first = reader.assembly.shared(alternatives(*(tag.whole for tag in tags)), "tags")
     if stop and needed:
         return first
-    free = _between_tokens(first, loop=not stop)
+    free = dispatched_tokens(first, loop=not stop)
     return sequence(first, free) if needed else free
 
 
-def _between_tokens(taken: Expression, *, loop: bool) -> Expression:
-    """Return text with what begins with tokens in it: they are no text, so nothing has to be looked for."""
-    text = Text(ast.ANY_STRING)
-    if loop:
-        return sequence(repeat(sequence(text, taken), 0, None), text)
-    return sequence(text, alternatives(taken, EMPTY_TEXT))
-
-
 def _token_dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return text in which a token is followed by its format."""
     pairs = fields.some("rules", lambda value, at: _pair(reader, value, at, around, fields.token))
     _leave_out(reader, fields, [token for token, _ in pairs])
     taken = alternatives(*(sequence(token, rest) for token, rest in pairs))
-    return _between_tokens(taken, loop=fields.flag("loop", default=True))
+    return dispatched_tokens(taken, loop=fields.flag("loop", default=True))
 
 
 def _any_token_but(_reader: Reader, fields: Fields, _around: Around) -> Expression:

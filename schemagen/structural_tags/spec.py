@@ -1,4 +1,8 @@
-"""`StructuralTag`: structural tags as specs."""
+"""`StructuralTag`: structural tags as specs, also those of the older form.
+
+The older form has structures with a begin, a schema and an end, and the triggers that they begin with. It means
+``triggered_tags`` with JSON in each tag.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, OptionTypeError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.reading import check_layout
-from schemagen.structural_tags.legacy import converted, is_legacy
+from schemagen.structural_tags.fields import Fields
 from schemagen.structural_tags.reader import Reader
 
 if TYPE_CHECKING:
@@ -137,3 +141,60 @@ def _parsed(text: str) -> Any:
         ) from error
     except RecursionError as error:
         raise LimitError("the structural tag is nested too deep", fix="nest fewer formats") from error
+
+
+def is_legacy(tag: Any) -> bool:
+    """Whether something is a structural tag of the older form: structures and triggers, or a list of structures."""
+    return isinstance(tag, list | tuple) or (isinstance(tag, Mapping) and "structures" in tag)
+
+
+def converted(tag: Any, triggers: Any) -> dict[str, Any]:
+    """Return a structural tag of the older form in that of today.
+
+    Args:
+        tag: The tag.
+        triggers: Of a list of structures.
+
+    Raises:
+        GrammarSyntaxError: It has parts of another kind.
+        OptionError: There are no triggers, or two lists of them.
+    """
+    if isinstance(tag, list | tuple):
+        if triggers is None:
+            raise OptionError(
+                "a list of structures without triggers=",
+                why="nothing says where a structure begins",
+                fix='give triggers=["<function="]',
+            )
+        tag = {"structures": list(tag), "triggers": list(triggers)}
+    elif triggers is not None:
+        raise OptionError("triggers= beside a whole structural tag", why="it has its own", fix="leave triggers= out")
+    fields = Fields(dict(tag), "")
+    fields.check_names("a structural tag with structures", "type", "structures", "triggers")
+    tags = fields.some("structures", _tag)
+    return {
+        "type": fields.text("type", "structural_tag"),
+        "format": {"type": "triggered_tags", "triggers": fields.value("triggers"), "tags": tags},
+    }
+
+
+def _tag(value: Any, at: str) -> dict[str, Any]:
+    if callable(getattr(value, "model_dump", None)):
+        value = {"begin": value.begin, "schema": getattr(value, "schema_", None), "end": value.end}
+    fields = Fields(value, at)
+    fields.check_names("a structure", "begin", "schema", "end")
+    schema = fields.value("schema")
+    if isinstance(schema, str):
+        try:
+            schema = json.loads(schema)
+        except (ValueError, RecursionError) as error:
+            raise GrammarSyntaxError(
+                f"the schema is no JSON: {error}", at=fields.place("schema"), fix="give a JSON Schema"
+            ) from error
+    elif isinstance(schema, type):
+        from schemagen.grammar.reading import target_of
+
+        target = target_of(schema)
+        schema = schema if target is None else target.schema
+    content = {"type": "json_schema", "json_schema": schema}
+    return {"type": "tag", "begin": fields.value("begin"), "content": content, "end": fields.value("end")}

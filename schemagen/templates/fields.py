@@ -85,11 +85,7 @@ def _pydantic_fields(infos: Mapping[str, FieldInfo]) -> Fields:
 
 
 def _key(name: str, alias: str | AliasPath | AliasChoices | None) -> str:
-    """Return what validation calls a field.
-
-    Raises:
-        OptionError: It is a path.
-    """
+    """Return what validation calls a field."""
     ways = alias.choices if isinstance(alias, AliasChoices) else [name if alias is None else alias]
     found = next((way for way in ways if isinstance(way, str)), None)
     if found is None:

@@ -22,14 +22,13 @@ from schemagen.arguments import check_bounds, kind_of
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
-from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.compiler import compile as compile_spec
 from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.languages import Assembly
 from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
 from schemagen.templates.fields import Fields, fields_of, instance_of, instance_of_json
-from schemagen.templates.holes import Filled, Scalar, hole_of
-from schemagen.templates.parse import Piece, check_fixed, pieces_of, shown_text
+from schemagen.templates.holes import Filled, Piece, Scalar, check_fixed, hole_of, pieces_of, shown_text
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -116,7 +115,9 @@ class Template(ContextFree[T_co]):
         pieces = pieces_of(text)
         given = _specs_of(pieces, into, holes)
         object.__setattr__(self, "text", _rewritten(pieces))
-        found = tuple((name, _hole_of(spec)) for name, spec in given.items())
+        found = tuple(
+            (name, spec if isinstance(spec, Template | Repeated) else hole_of(spec)) for name, spec in given.items()
+        )
         object.__setattr__(self, "holes", found)
         object.__setattr__(self, "into", into)
         own = into is not None and not is_typeddict(into) and not holes and all(said is None for _, _, said in pieces)
@@ -195,7 +196,7 @@ class Template(ContextFree[T_co]):
         return f"Template({self.text!r}{into}{holes})"
 
 
-# --- what is given -------------------------------------------------------------------------------------------------------
+# --- arguments -----------------------------------------------------------------------------------------------------------
 
 
 def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str, Any]:
@@ -225,11 +226,7 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
 
 
 def _check_fields(names: list[str], fields: Fields, into: Any) -> None:
-    """Refuse holes that do not fill a class.
-
-    Raises:
-        OptionError: A field without a default has no hole, or a hole names no field.
-    """
+    """Refuse holes that do not fill a class."""
     if others := [name for name in names if name not in fields.types]:
         close = difflib.get_close_matches(others[0], fields.types, 1)
         fix = "leave out the hole, or the class: the value then has an attribute for each hole"
@@ -251,10 +248,6 @@ def _rewritten(pieces: list[Piece]) -> str:
     return "".join(
         text.replace("{", "{{").replace("}", "}}") + ("" if name is None else f"{{{name}}}") for text, name, _ in pieces
     )
-
-
-def _hole_of(spec: Any) -> Scalar | Template[Any] | Repeated:
-    return spec if isinstance(spec, Template | Repeated) else hole_of(spec)
 
 
 def _shown(hole: Scalar | Template[Any] | Repeated) -> str:

@@ -7,9 +7,16 @@ part of others: an item of a list, what a terminal of a `Lark` is bound to.
 """
 
 from schemagen.text.lists import list_of, subsequence_of
-from schemagen.text.substrings import substring_of
-from schemagen.text.tokens import paragraph_tokens, text_tokens
-from schemagen.text.wildcards import one_of_lines, paragraph, quoted, unquoted, until
+from schemagen.text.wildcards import (
+    one_of_lines,
+    paragraph,
+    paragraph_tokens,
+    quoted,
+    substring_of,
+    text_tokens,
+    unquoted,
+    until,
+)
 
 __all__ = [
     "list_of",

@@ -10,10 +10,9 @@ from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import ContextFreeGrammar, Text, counts_tokens
 from schemagen.errors import OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import frozen_spec, given_spec
 from schemagen.grammar.languages import expression_of
 from schemagen.grammar.reading import described_json, understood
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex, frozen_spec, given_spec
 from schemagen.regex import matches
 
 if TYPE_CHECKING:

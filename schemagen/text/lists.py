@@ -1,28 +1,36 @@
-"""Delimited lists: items of one kind, and some of several items in their order."""
+"""Delimited lists: items of one kind, and some of several items in their order.
+
+Of all ways to cut a text into items, the one whose first item is the longest is taken, then the second, and so on. The items
+that may come next depend on a state, a count or an index. The search tries in each state the specs in their order, of each the
+longest item first, and no position twice in one state; mostly it goes straight through. A matcher tells, character by
+character, how long an item can be.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.syntax import Text, alternatives, repeat, separated, sequence
+from schemagen.context_free.syntax import alternatives, literal, repeat, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError
-from schemagen.grammar.specs import Choice, Regex
-from schemagen.regex import ast
+from schemagen.grammar.compiler import compile as compile_spec
+from schemagen.grammar.spans import byte_vocabulary, ends_of
+from schemagen.grammar.specs import Choice, Regex, given_spec
 from schemagen.text.base import TextGroup, as_part, described, no_text_of, part_expression
-from schemagen.text.splitting import items_of
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pydantic import TypeAdapter
     from typing_extensions import TypeForm
 
     from schemagen.context_free.syntax import Expression
     from schemagen.grammar.context_free_specs import ContextFree
+    from schemagen.grammar.grammar import Grammar
 
 T = TypeVar("T")
 
@@ -57,7 +65,7 @@ class ListOf(TextGroup[list[T]], Generic[T]):
 
     def expression(self) -> Expression:
         """Return the texts as an expression of a grammar."""
-        return separated(part_expression(self.item), Text(ast.literal(self.sep)), self.min, self.max)
+        return separated(part_expression(self.item), literal(self.sep), self.min, self.max)
 
     def value_of(self, text: str) -> list[T]:
         """Return the values of the items; where a text can be cut in several ways, the first items are the longest.
@@ -127,7 +135,7 @@ class SubsequenceOf(TextGroup[list[T]], Generic[T]):
         if len(items) == 1:
             return items[0]
         left, right = items[: len(items) // 2], items[len(items) // 2 :]
-        tail = (repeat(sequence(Text(ast.literal(self.sep)), item), 0, 1) for item in right)
+        tail = (repeat(sequence(literal(self.sep), item), 0, 1) for item in right)
         return alternatives(sequence(self._some(left), *tail), self._some(right))
 
     def value_of(self, text: str) -> list[T]:
@@ -236,3 +244,74 @@ def _name(spec: Any) -> str:
 def _item_name(spec: Any) -> str:
     is_text = isinstance(spec, Choice) and spec.enum is None and len(spec.options) == 1
     return repr(spec.options[0]) if is_text else _name(spec)
+
+
+class Item(NamedTuple):
+    """One item of a text.
+
+    Attributes:
+        spec: The frozen spec that it is of.
+        text: The text.
+    """
+
+    spec: Any
+    text: str
+
+    def value(self) -> Any:
+        """Return its value.
+
+        Raises:
+            ValidationFailed: A validator of its type refuses it.
+        """
+        return _grammar(self.spec).validate(self.text)
+
+
+def items_of(
+    text: str, delimiter: str, following: Callable[[int], list[tuple[Any, int]]], is_end: Callable[[int], bool]
+) -> list[Item] | None:
+    """Return the items of a text, beginning in state 0; None if it cannot be cut.
+
+    Args:
+        text: The text.
+        delimiter: The text between two items.
+        following: From a state to the specs of the items that may come next, each with the state after it.
+        is_end: Whether a text may end in a state.
+
+    Cost: at worst, for items that could hold delimiters, the product of positions, states and the length of the text.
+    """
+    if not text and is_end(0):
+        return []
+
+    @cache
+    def ends(spec: Any, begin: int) -> list[int]:
+        return list(ends_of(_grammar(spec), text, begin))
+
+    def ways_from(begin: int, state: int) -> Iterator[tuple[int, int, Any, int]]:
+        for spec, after in following(state):
+            for end in reversed(ends(spec, begin)):
+                yield begin, end, spec, after
+
+    failed = {(0, 0)}
+    found: list[Item] = []
+    ways = [ways_from(0, 0)]
+    while ways:
+        step = next(ways[-1], None)
+        if step is None:
+            ways.pop()
+            del found[-1:]
+            continue
+        begin, end, spec, state = step
+        item = Item(spec, text[begin:end])
+        if end == len(text) and is_end(state):
+            return [*found, item]
+        after = end + len(delimiter)
+        if text.startswith(delimiter, end) and (after, state) not in failed:
+            failed.add((after, state))
+            found.append(item)
+            ways.append(ways_from(after, state))
+    return None
+
+
+def _grammar(spec: Any) -> Grammar:
+    """Return the grammar of an item in the widest layout, whichever it was written in."""
+    return compile_spec(given_spec(spec), byte_vocabulary(), whitespace="any", property_order="any")

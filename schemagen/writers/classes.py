@@ -73,11 +73,9 @@ class _FormSchema(TypeSchema):
         return result if schema.get("root_model") else self._called(result, schema["cls"])
 
     def dataclass_schema(self, schema: Any) -> dict[str, Any]:
-        """A dataclass is a call of it."""
         return self._called(super().dataclass_schema(schema), schema["cls"])
 
     def named_tuple_schema(self, schema: Any) -> dict[str, Any]:
-        """A named tuple is a call of it."""
         of_pydantic: Any = super()
         return self._called(of_pydantic.named_tuple_schema(schema), schema["cls"])
 
@@ -88,11 +86,9 @@ class _FormSchema(TypeSchema):
         return self._called(result, called) if is_named_tuple else result
 
     def tuple_schema(self, schema: Any) -> dict[str, Any]:
-        """A tuple, of fixed length or not."""
         return {**super().tuple_schema(schema), FORM: "tuple"}
 
     def set_schema(self, schema: Any) -> dict[str, Any]:
-        """A set."""
         return {**super().set_schema(schema), FORM: "set"}
 
     def frozenset_schema(self, schema: Any) -> dict[str, Any]:

@@ -21,14 +21,14 @@ from collections import Counter, deque
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, alternatives, literal, repeat, sequence
 from schemagen.regex import ast
 from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
 from schemagen.schema.ir import Intersection, SchemaRef, intersection_of
 from schemagen.schema.keyword_table import asserted
 from schemagen.threads.forking import long_lock
 from schemagen.writers.classes import FORM
-from schemagen.writers.walk import JSON_NUMBER, RuleWriter
+from schemagen.writers.walk import JSON_NUMBER, RuleWriter, may_be_empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,13 +38,9 @@ if TYPE_CHECKING:
     from schemagen.types.reflection import Target
     from schemagen.writers.walk import Member
 
-_COMMA = Text(ast.literal(", "))
+_COMMA = literal(", ")
 _RAW = ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C), *SURROGATES]))
 _CONSTANTS = {True: "true", False: "false", None: "null"}
-
-
-def _literal(text: str) -> Expression:
-    return Text(ast.literal(text))
 
 
 # --- writing -----------------------------------------------------------------------------------------------------------
@@ -110,9 +106,8 @@ class PythonWriter(RuleWriter):
         return str(schema.get(FORM, "")) if isinstance(schema, dict) else ""
 
     def _scalar(self, value: ValueSet) -> Expression:
-        names = (("None", value.null), ("True", value.true), ("False", value.false))
-        words = [ast.literal(name) for name, is_there in names if is_there]
-        return self.text(ast.union(*words, self.number_texts(value), self.quoted_strings(value, _RAW)))
+        words = self.words(value, "True", "False", "None")
+        return self.text(ast.union(words, self.number_texts(value), self.quoted_strings(value, _RAW)))
 
     def _array(self, disjunct: ArrayDisjunct, form: str) -> Expression:
         self.check_array(disjunct)
@@ -123,25 +118,25 @@ class PythonWriter(RuleWriter):
         one: Expression = NOTHING
         least = 1
         if form == "tuple":
-            one = sequence(_literal("("), self.items(disjunct, _COMMA, most=1), _literal(",)"))
+            one = sequence(literal("("), self.items(disjunct, _COMMA, most=1), literal(",)"))
             least = 2
-        several = sequence(_literal(opening), self.items(disjunct, _COMMA, least=least), _literal(closing))
-        return alternatives(NOTHING if empty is None else _literal(empty), one, several)
+        several = sequence(literal(opening), self.items(disjunct, _COMMA, least=least), literal(closing))
+        return alternatives(NOTHING if empty is None else literal(empty), one, several)
 
     def _named_tuple(self, disjunct: ArrayDisjunct, name: str) -> Expression:
         """Write a call of a named tuple; only the last of its fields may be left out."""
-        body: Expression = _literal(")")
+        body: Expression = literal(")")
         fields = _fields_of(self._named[name])
         for index in reversed(range(len(fields))):
             with self.inside("prefixItems", str(index)):
                 self._check_name(fields[index])
                 argument = sequence(
-                    _literal(f"{', ' if index else ''}{fields[index]}="), self.value(disjunct.item(index))
+                    literal(f"{', ' if index else ''}{fields[index]}="), self.value(disjunct.item(index))
                 )
             body = sequence(argument, body)
             if disjunct.min_items <= index:
-                body = alternatives(body, _literal(")"))
-        return sequence(_literal(f"{name}("), body)
+                body = alternatives(body, literal(")"))
+        return sequence(literal(f"{name}("), body)
 
     def _object(self, disjunct: ObjectDisjunct, form: str) -> Expression:
         is_call = form.startswith("call ")
@@ -150,21 +145,19 @@ class PythonWriter(RuleWriter):
         members = self.declared(disjunct)
         if members is None:
             return NOTHING
-        parts = [(self._member(member, is_call=is_call), member.needed) for member in members]
+        parts = self.parts(members, lambda member: self._member(member, is_call=is_call))
         first, after = self._undeclared(disjunct, has_declared=bool(members))
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
-        may_be_empty = not disjunct.required and disjunct.min_properties == 0
         body = self.members(parts, _COMMA, first, after)
-        empty = _literal(opening + closing) if may_be_empty else NOTHING
-        return alternatives(empty, sequence(_literal(opening), body, _literal(closing)))
+        empty = literal(opening + closing) if may_be_empty(disjunct) else NOTHING
+        return alternatives(empty, sequence(literal(opening), body, literal(closing)))
 
     def _member(self, member: Member, *, is_call: bool) -> Expression:
-        with self.inside("properties", member.key):
-            if is_call:
-                self._check_name(member.key)
-                return sequence(_literal(f"{member.key}="), self.value(member.values))
-            key = quoted_text(member.key, _RAW)
-            return NOTHING if key is None else sequence(_literal(f"{key}: "), self.value(member.values))
+        if is_call:
+            self._check_name(member.key)
+            return sequence(literal(f"{member.key}="), self.value(member.values))
+        key = quoted_text(member.key, _RAW)
+        return NOTHING if key is None else sequence(literal(f"{key}: "), self.value(member.values))
 
     def _undeclared(self, disjunct: ObjectDisjunct, *, has_declared: bool) -> tuple[Expression, Expression]:
         """Write members of a dict display whose keys are not declared; one written twice counts by its last value."""
@@ -173,7 +166,7 @@ class PythonWriter(RuleWriter):
             return NOTHING, EMPTY_TEXT
         with self.inside("additionalProperties"):
             member = self.part(
-                alternatives(*(sequence(self.text(quoted(k, _RAW)), _literal(": "), self.value(v)) for k, v in classes))
+                alternatives(*(sequence(self.text(quoted(k, _RAW)), literal(": "), self.value(v)) for k, v in classes))
             )
         most = None if has_declared or disjunct.max_properties is None else disjunct.max_properties - 1
         more = repeat(sequence(_COMMA, member), 0, most)
@@ -219,11 +212,7 @@ class _Source(NamedTuple):
 
     @classmethod
     def of(cls, text: str, named: Mapping[str, Any]) -> _Source:
-        """Parse a text.
-
-        Raises:
-            PythonSyntaxError: It is no expression on one line.
-        """
+        """Parse a text."""
         if "\n" in text or "\r" in text:
             raise PythonSyntaxError("the text has more than one line")
         try:
@@ -234,11 +223,7 @@ class _Source(NamedTuple):
         return cls(text.encode(), tree, named)
 
     def json(self, node: python_ast.expr) -> str:
-        """Return an expression as JSON.
-
-        Raises:
-            PythonSyntaxError: It is none of those that are written.
-        """
+        """Return an expression as JSON."""
         if isinstance(node, python_ast.Constant) and isinstance(node.value, str):
             return json.dumps(node.value, ensure_ascii=False)
         if isinstance(node, python_ast.Constant) and (node.value is None or isinstance(node.value, bool)):
@@ -277,11 +262,7 @@ class _Source(NamedTuple):
         return _object_text(parts)
 
     def called(self, node: python_ast.Call) -> tuple[str, dict[str, python_ast.expr]]:
-        """Return the name and the arguments of a call.
-
-        Raises:
-            PythonSyntaxError: It calls something else, or has arguments without names.
-        """
+        """Return the name and the arguments of a call."""
         name = node.func.id if isinstance(node.func, python_ast.Name) else ""
         is_set = name == "set" and not node.keywords
         if node.args or not (is_set or name in self.named):
@@ -292,7 +273,6 @@ class _Source(NamedTuple):
         return name, arguments
 
     def calls(self) -> Counter[str]:
-        """Return how often each class is called."""
         found = (node for node in python_ast.walk(self.tree) if isinstance(node, python_ast.Call))
         return Counter(
             node.func.id for node in found if isinstance(node.func, python_ast.Name) and node.func.id != "set"
@@ -384,12 +364,10 @@ def read_python(text: str, named: Mapping[str, Any]) -> ReadPython:
 
 
 def _count(value: Any, cls: Any) -> int:
-    """Return how many instances of a class are in a value."""
     return sum(type(each) is cls for each in _parts(value))
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield a value and all that is in it."""
     todo = [value]
     while todo:
         part = todo.pop()

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.writers.classes import FORM
-from schemagen.writers.xml_contents import element_name
+from schemagen.writers.xml import element_name
 from schemagen.writers.yaml import scalar_text
 
 if TYPE_CHECKING:
@@ -129,7 +129,6 @@ class _Signatures(Shapes):
         self.signatures: dict[str, str] = {}
 
     def write(self, schema: Any) -> str:
-        """Return the annotation of a schema."""
         schema = self.resolved(schema)
         form = str(schema.get(FORM, ""))
         if form.startswith("call "):
@@ -148,11 +147,10 @@ class _Signatures(Shapes):
     def _called(self, name: str, schema: Mapping[str, Any]) -> str:
         if name not in self.signatures:
             self.signatures[name] = name  # it may be in itself
-            if schema.get("type") == "array":
-                named = [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
-                needed = {key for key, _ in named[: schema.get("minItems", 0)]}
-            else:
-                named, needed = [*schema.get("properties", {}).items()], {*schema.get("required", ())}
+            named = _fields(schema)
+            is_tuple = schema.get("type") == "array"
+            first = [key for key, _ in named[: schema.get("minItems", 0)]]
+            needed = first if is_tuple else schema.get("required", ())
             fields = [f"{key}: {self.write(part)}{'' if key in needed else ' = ...'}" for key, part in named]
             self.signatures[name] = f"{name}({', '.join(fields)})"
         return name
@@ -177,6 +175,13 @@ class _Signatures(Shapes):
         return "{" + ", ".join(members) + "}"
 
 
+def _fields(schema: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the names and the schemas of the fields of a class, a named tuple or another."""
+    if schema.get("type") == "array":
+        return [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
+    return [*schema.get("properties", {}).items()]
+
+
 def python_example(schema: Mapping[str, Any]) -> str:
     """Return a constructor call with values.
 
@@ -190,11 +195,9 @@ class _PythonExample(Shapes):
     """An expression of Python."""
 
     def literal(self, value: Any) -> str:
-        """Return a scalar as Python writes it, texts in double quotes."""
         return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
     def write(self, schema: Any, depth: int) -> str:
-        """Return the expression of a schema."""
         schema = self.resolved(schema)
         form = str(schema.get(FORM, ""))
         if form.startswith("call "):
@@ -217,11 +220,7 @@ class _PythonExample(Shapes):
     def _arguments(self, schema: Mapping[str, Any], depth: int) -> list[str]:
         if depth > _MAX_SHOWN:
             return ["..."]
-        if schema.get("type") == "array":
-            named = [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
-        else:
-            named = [*schema.get("properties", {}).items()]
-        return [f"{key}={self.write(part, depth + 1)}" for key, part in named]
+        return [f"{key}={self.write(part, depth + 1)}" for key, part in _fields(schema)]
 
 
 class Skeleton(Shapes):
@@ -281,12 +280,10 @@ class _YamlSkeleton(Skeleton):
     """A document of YAML; a comment marks optional members."""
 
     def literal(self, value: Any) -> str:
-        """Return a scalar as YAML writes it."""
         plain = scalar_text(value, in_flow=False) if isinstance(value, str) else None
         return json.dumps(value, ensure_ascii=False, default=str) if plain is None else plain
 
     def lines(self, schema: Any) -> list[str]:
-        """Return the lines of a value."""
         found = self.container(schema)
         if found is None:
             return [self.words(schema)]
@@ -329,11 +326,9 @@ class _XmlSkeleton(Skeleton):
     has_quotes = False
 
     def literal(self, value: Any) -> str:
-        """Return a scalar as the text of an element."""
         return super().literal(value).replace("&", "&amp;").replace("<", "&lt;")
 
     def element(self, name: str, schema: Any, note: str = "") -> list[str]:
-        """Return the lines of an element."""
         note = self.note(note)
         found = self.container(schema)
         if found is None:
@@ -344,7 +339,7 @@ class _XmlSkeleton(Skeleton):
         return [f"<{name}>", *(f"  {line}" for line in inner), f"</{name}>{note}"]
 
     def _text(self, schema: Any) -> str:
-        """Return the words of what is not null: that is no element."""
+        """Return the words of the values except null, which is no element."""
         return self.words({"anyOf": [each for each in self.branches(schema) if each.get("type") != "null"]}) or "null"
 
     def _items(self, name: str, schema: Mapping[str, Any]) -> list[str]:
@@ -397,7 +392,6 @@ class _TableSkeleton(Skeleton):
     has_quotes = False
 
     def cell(self, schema: Any, *, is_needed: bool) -> str:
-        """Return the type of a cell."""
         branches = self.branches(schema)
         kinds = [each for each in branches if each.get("type") != "null"]
         note = "" if is_needed and len(kinds) == len(branches) else self.note(" or nothing")

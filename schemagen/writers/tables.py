@@ -20,7 +20,7 @@ import re
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, alternatives, literal, sequence
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import SURROGATES, contains, spelled
 from schemagen.writers.walk import RuleWriter
@@ -59,10 +59,6 @@ class Column(NamedTuple):
     empty: Empty
 
 
-def _literal(text: str) -> Expression:
-    return Text(ast.literal(text))
-
-
 class TableWriter(RuleWriter):
     """Writes lists of rows; how a cell and a line look is the business of a subclass."""
 
@@ -70,10 +66,10 @@ class TableWriter(RuleWriter):
         """Return the whole table."""
         array, columns = self._rows()
         row = self.part(self.line([self.cells(column, is_alone=len(columns) == 1) for column in columns]))
-        head = sequence(*map(_literal, self.head([column.key for column in columns])))
+        head = sequence(*map(literal, self.head([column.key for column in columns])))
         if array.max_items == 0:
             return head
-        rows = sequence(_literal("\n"), self.items(array, _literal("\n"), write=lambda _: row))
+        rows = sequence(literal("\n"), self.items(array, literal("\n"), write=lambda _: row))
         return sequence(head, alternatives(EMPTY_TEXT if array.min_items == 0 else NOTHING, rows))
 
     def value(self, values: Values) -> Expression:
@@ -86,11 +82,7 @@ class TableWriter(RuleWriter):
         return self._rows()[1]
 
     def _rows(self) -> tuple[ArrayDisjunct, list[Column]]:
-        """Return the list and the columns.
-
-        Raises:
-            UnsupportedTypeError: It is no list of flat rows; of a schema `UnsupportedSchemaError`.
-        """
+        """Return the list and the columns."""
         fix = "give list[Row], where Row is a class or a TypedDict of scalars"
         value = self.normaliser.value(self.normaliser.root)
         others = (value.null, value.true, value.false, value.numbers, value.strings, value.objects)
@@ -147,10 +139,9 @@ class TableWriter(RuleWriter):
     def cells(self, column: Column, *, is_alone: bool) -> Expression:
         """Return the cells of a column; where it is the only one, none of them is empty."""
         value = column.value
-        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
         empty = [ast.EPSILON] if column.empty in ("null", "left out") else []
         strings = self.cell_text(self.strings(value), may_be_empty=column.empty == "string" and not is_alone)
-        return self.text(ast.union(self.number_texts(value), strings, *words, *empty))
+        return self.text(ast.union(self.number_texts(value), strings, self.words(value), *empty))
 
     # --- reading -------------------------------------------------------------------------------------------------------
 
@@ -220,7 +211,7 @@ class CsvWriter(TableWriter):
 
     def line(self, cells: list[Expression]) -> Expression:
         """Return the line of a row."""
-        return sequence(cells[0], *(sequence(_literal(","), cell) for cell in cells[1:]))
+        return sequence(cells[0], *(sequence(literal(","), cell) for cell in cells[1:]))
 
     def cell_text(self, strings: ast.Regex, *, may_be_empty: bool) -> ast.Regex:
         """Return strings without quotes where that is possible, and in quotes."""
@@ -273,7 +264,7 @@ class MarkdownWriter(TableWriter):
 
     def line(self, cells: list[Expression]) -> Expression:
         """Return the line of a row."""
-        return sequence(_literal("|"), *(sequence(_literal(" "), cell, _literal(" |")) for cell in cells))
+        return sequence(literal("|"), *(sequence(literal(" "), cell, literal(" |")) for cell in cells))
 
     def cell_text(self, strings: ast.Regex, *, may_be_empty: bool) -> ast.Regex:
         """Return strings as cells."""

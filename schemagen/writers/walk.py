@@ -4,8 +4,8 @@ Idea: a set of values becomes a rule, its body made of the rules of the sets ins
 the text in which it looks different (an indentation, say), so a recursive schema becomes rules that call one another. How a
 scalar, a list or an object is written is the business of a subclass.
 
-A grammar has a stack, and no memory of what was written. So what compares parts of a value is refused: items that differ,
-members that are counted, keys in any order; so is whatever a format has no way to write.
+A grammar has a stack, and no memory of the text before. So rules that compare parts of a value are refused: items that differ,
+members that are counted, keys in any order; so are values that a format has no way to write.
 
 Source: `schemagen.schema.normalise` looks into a schema one level at a time, which is what a rule needs.
 
@@ -22,6 +22,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from schemagen.context_free.regular import size_of
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -33,7 +34,6 @@ from schemagen.context_free.syntax import (
     separated,
     sequence,
 )
-from schemagen.context_free.texts import size_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
 from schemagen.regex import ast, is_empty
 from schemagen.regex.derivatives import matches
@@ -195,6 +195,11 @@ class RuleWriter(ABC):
         """Return the JSON texts of the numbers of a value."""
         return ast.union(*(number_pattern(disjunct, self.numbers) for disjunct in value.numbers))
 
+    def words(self, value: ValueSet, true: str = "true", false: str = "false", null: str | None = None) -> ast.Regex:
+        """Return the words for the booleans of a value, and for null if there is one."""
+        words = ((true, value.true), (false, value.false), (null, value.null))
+        return ast.union(*(ast.literal(word) for word, is_there in words if is_there and word is not None))
+
     def strings(self, value: ValueSet) -> ast.Regex:
         """Return the strings of a value, as they are."""
         return ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
@@ -217,8 +222,7 @@ class RuleWriter(ABC):
         Raises:
             UnsupportedTypeError: They have a text in common; of a schema `UnsupportedSchemaError`.
         """
-        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
-        known = ast.union(self.number_texts(value), *words)
+        known = ast.union(self.number_texts(value), self.words(value))
         if value.strings and known != ast.EMPTY and not is_empty(ast.conjunction(known, self.strings(value))):
             fix = "use a pattern or a Literal for the string, or another format"
             raise self.refuse("a string or a number or boolean", "a string may look like the other", fix)
@@ -308,6 +312,14 @@ class RuleWriter(ABC):
             raise self.refuse("an object of so many members", "rules of a grammar do not count members", fix)
         return found
 
+    def parts(self, members: list[Member], write: Callable[[Member], Expression]) -> list[tuple[Expression, bool]]:
+        """Return members as they are written, each with whether it is needed."""
+        found = []
+        for member in members:
+            with self.inside("properties", member.key):
+                found.append((write(member), member.needed))
+        return found
+
     def members(self, parts: Sequence[tuple[Expression, bool]], separator: Expression, *more: Expression) -> Expression:
         """Return members in order, at least one of them.
 
@@ -388,6 +400,11 @@ def _is_written_out(body: Expression) -> bool:
     if isinstance(body, Text):
         return size_of(body.regex)[0] <= MAX_WRITTEN_OUT
     return body in (NOTHING, EMPTY_TEXT)
+
+
+def may_be_empty(disjunct: ObjectDisjunct) -> bool:
+    """Whether an object may have no members."""
+    return not disjunct.required and disjunct.min_properties == 0
 
 
 def few_texts(regex: ast.Regex, most: int) -> list[str] | None:

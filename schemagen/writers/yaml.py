@@ -9,8 +9,9 @@
 All is written so that YAML 1.1 and YAML 1.2 read the same. A string is in double quotes with JSON's escapes, or plain on one
 line where both versions see that string in it: as `schemagen.text.unquoted` has it, in keys and between brackets without the
 characters of `_NOT_IN_FLOW`. Numbers are JSON's; one with an exponent has a point and the sign of the exponent. ``[]``
-and ``{}`` are the empty list and object. A value that may be in itself has no indentation known beforehand, and is written in
-flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not written.
+and ``{}`` are the empty list and object. The indentation of a value that may be in itself is not known in advance; it is
+written in flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not
+written.
 
 A key must not be repeated in YAML, and no rule remembers keys: objects with undeclared keys are refused, unless the keys can be
 listed, as those of an enum; then they come in one order.
@@ -24,14 +25,14 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import NOTHING, Text, alternatives, sequence
+from schemagen.context_free.syntax import NOTHING, alternatives, literal, sequence
 from schemagen.errors import SchemagenError
 from schemagen.errors.installing import install_command
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.regex.wildcards import unquoted_text
 from schemagen.schema.scalars import string_pattern
-from schemagen.writers.walk import JSON_NUMBER, RuleWriter
+from schemagen.writers.walk import JSON_NUMBER, RuleWriter, may_be_empty
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Expression
@@ -78,10 +79,6 @@ def agreed_numbers() -> ast.Regex:
     return ast.concat(ast.optional(ast.literal("-")), digits, ast.optional(fraction))
 
 
-def _literal(text: str) -> Expression:
-    return Text(ast.literal(text))
-
-
 class YamlWriter(RuleWriter):
     """Writes values as YAML."""
 
@@ -89,7 +86,7 @@ class YamlWriter(RuleWriter):
 
     def root(self) -> Expression:
         """Return the whole document."""
-        return self._at(self.normaliser.root, 0, _literal(""), _literal(""))
+        return self._at(self.normaliser.root, 0, literal(""), literal(""))
 
     def value(self, values: Values) -> Expression:
         """Return the texts of a set of values in flow style."""
@@ -113,8 +110,6 @@ class YamlWriter(RuleWriter):
     # --- scalars -------------------------------------------------------------------------------------------------------
 
     def _scalar(self, value: ValueSet, *, in_flow: bool) -> ast.Regex:
-        names = (("null", value.null), ("true", value.true), ("false", value.false))
-        words = [ast.literal(name) for name, is_there in names if is_there]
         numbers = ast.conjunction(self.number_texts(value), agreed_numbers()) if value.numbers else ast.EMPTY
         plain = plain_scalars(in_flow=in_flow)
         strings: list[ast.Regex] = []
@@ -126,39 +121,37 @@ class YamlWriter(RuleWriter):
                 for text in sorted(disjunct.values):
                     spelled = (scalar_text(text, in_flow=in_flow), quoted_text(text, _RAW))
                     strings += [ast.literal(each) for each in spelled if each is not None]
-        return ast.union(*words, numbers, *strings)
+        return ast.union(self.words(value, null="null"), numbers, *strings)
 
     def _inline(self, value: ValueSet) -> Expression:
-        """Write what has one line in block style: scalars, and empty containers."""
-        empty = [_literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
-        empty += [_literal("{}") for disjunct in value.objects if _may_be_empty(disjunct)]
+        empty = [literal("[]") for disjunct in value.arrays if disjunct.min_items == 0]
+        empty += [literal("{}") for disjunct in value.objects if may_be_empty(disjunct)]
         return alternatives(self.text(self._scalar(value, in_flow=False)), *empty)
 
     # --- block style ---------------------------------------------------------------------------------------------------
 
     def _block(self, value: ValueSet, depth: int) -> Expression:
         """Write lists and objects that are not empty, from where their first line begins."""
-        line = _literal("\n" + " " * depth)
+        line = literal("\n" + " " * depth)
         lists = [self._list(disjunct, line, depth) for disjunct in value.arrays]
         return alternatives(*lists, *(self._mapping(disjunct, line, depth) for disjunct in value.objects))
 
     def _list(self, disjunct: ArrayDisjunct, line: Expression, depth: int) -> Expression:
         self.check_array(disjunct)
-        dash = _literal("- ")
+        dash = literal("- ")
         return self.items(disjunct, line, write=lambda values: self._at(values, depth + _STEP, dash, dash))
 
     def _mapping(self, disjunct: ObjectDisjunct, line: Expression, depth: int) -> Expression:
         members = self._members(disjunct)
         if members is None:
             return NOTHING
-        below, inner = depth + _STEP, _literal("\n" + " " * (depth + _STEP))
-        parts = []
-        for member in members:
-            with self.inside("properties", member.key):
-                key = self._key(member.key)
-                value = self._at(member.values, below, _literal(" "), inner)
-                parts.append((sequence(_literal(f"{key}:"), value), member.needed))
-        return self.members(parts, line)
+        below, inner = depth + _STEP, literal("\n" + " " * (depth + _STEP))
+
+        def written(member: Member) -> Expression:
+            key = literal(f"{self._key(member.key)}:")
+            return sequence(key, self._at(member.values, below, literal(" "), inner))
+
+        return self.members(self.parts(members, written), line)
 
     def _members(self, disjunct: ObjectDisjunct) -> list[Member] | None:
         why = "YAML does not let a key repeat, and no rule remembers keys"
@@ -179,25 +172,16 @@ class YamlWriter(RuleWriter):
 
     def _flow_list(self, disjunct: ArrayDisjunct) -> Expression:
         self.check_array(disjunct)
-        empty = _literal("[]") if disjunct.min_items == 0 else NOTHING
-        return alternatives(empty, sequence(_literal("["), self.items(disjunct, _literal(", ")), _literal("]")))
+        empty = literal("[]") if disjunct.min_items == 0 else NOTHING
+        return alternatives(empty, sequence(literal("["), self.items(disjunct, literal(", ")), literal("]")))
 
     def _flow_mapping(self, disjunct: ObjectDisjunct) -> Expression:
         members = self._members(disjunct)
         if members is None:
             return NOTHING
-        parts = []
-        for member in members:
-            with self.inside("properties", member.key):
-                parts.append(
-                    (sequence(_literal(f"{self._key(member.key)}: "), self.value(member.values)), member.needed)
-                )
-        body = sequence(_literal("{"), self.members(parts, _literal(", ")), _literal("}"))
-        return alternatives(_literal("{}") if _may_be_empty(disjunct) else NOTHING, body)
-
-
-def _may_be_empty(disjunct: ObjectDisjunct) -> bool:
-    return not disjunct.required and disjunct.min_properties == 0
+        parts = self.parts(members, lambda each: sequence(literal(f"{self._key(each.key)}: "), self.value(each.values)))
+        body = sequence(literal("{"), self.members(parts, literal(", ")), literal("}"))
+        return alternatives(literal("{}") if may_be_empty(disjunct) else NOTHING, body)
 
 
 def scalar_text(text: str, *, in_flow: bool) -> str | None:
@@ -256,7 +240,6 @@ def _refuse_aliases(yaml: Any, text: str) -> None:
 
 
 def _json(yaml: Any, node: Any) -> str:
-    """Return a node as JSON."""
     if isinstance(node, yaml.SequenceNode):
         return f"[{', '.join(_json(yaml, item) for item in node.value)}]"
     if isinstance(node, yaml.MappingNode):

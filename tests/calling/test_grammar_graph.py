@@ -15,13 +15,13 @@ from schemagen import Vocabulary
 from schemagen.calling import ToolResult, profiles
 from schemagen.calling.answer_format import build, write_calls
 from schemagen.calling.answer_stream import AnswerReader
+from schemagen.calling.free_text import text_not_opening, words
 from schemagen.calling.tools import as_tools
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
-from schemagen.grammar.free_text import text_not_opening, words
 from schemagen.graph.grammar_graph import GrammarGraph
-from schemagen.graph.parts import Part
+from schemagen.graph.reader import Part
 from schemagen.reference.index import ReferenceEngine
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without

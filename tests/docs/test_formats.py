@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 import schemagen
-from schemagen.writers.formats import TEXT_FORMATS
+from schemagen.writers import TEXT_FORMATS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guides" / "formats.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import schemagen
-from schemagen.context_free.lark_source import imported_lark
+from schemagen.context_free.lark.source import imported_lark
 from schemagen.errors import SchemagenError, installing
 from schemagen.lm.gguf import check_reader
 from schemagen.rows import arrow

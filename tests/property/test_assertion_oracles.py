@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from schemagen.context_free import python_re
+from schemagen.context_free.lark import python_re
 from schemagen.context_free.syntax import MARK
 from schemagen.regex import ast, parse_python
 from schemagen.regex.assertions import NotAlgebraicError, Translator

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from schemagen.context_free.competition import Kind, _Alike
-from schemagen.context_free.determinism import first_characters, only_text
+from schemagen.context_free.dialect.competition import Kind, _Alike
+from schemagen.context_free.items import first_characters
+from schemagen.context_free.regular import only_text
 from schemagen.regex import ast
 
 LONG = ast.literal("ab" * 300)  # too many positions: what it begins with is not seen at once

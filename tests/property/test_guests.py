@@ -9,7 +9,7 @@ import pytest
 
 import schemagen
 from schemagen import Vocabulary
-from schemagen.context_free.python_re import matched
+from schemagen.context_free.lark.python_re import matched
 from schemagen.context_free.syntax import (
     ContextFreeGrammar,
     Expression,

@@ -11,7 +11,7 @@ import pytest
 lark = pytest.importorskip("lark")
 
 from schemagen import Vocabulary  # noqa: E402 - below the import of what may be missing
-from schemagen.context_free.lark_reader import grammar_of  # noqa: E402
+from schemagen.context_free.lark.reader import grammar_of  # noqa: E402
 from schemagen.engine.native.context_free import compile_context_free  # noqa: E402
 from schemagen.engine.options import DEFAULT_LIMITS, Options  # noqa: E402
 from schemagen.engine.protocol import Matcher  # noqa: E402

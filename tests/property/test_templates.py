@@ -8,7 +8,7 @@ import pytest
 
 import schemagen
 from schemagen import Choice, Regex, Template, ValidationFailed
-from schemagen.templates.parse import pieces_of
+from schemagen.templates.holes import pieces_of
 from schemagen.templates.template import Repeated
 from schemagen.testing import random_text
 from tests.grammars import BYTES, derives

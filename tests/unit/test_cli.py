@@ -18,7 +18,7 @@ from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_data, show_text
 from schemagen.cli.demo import CASES, CHOSEN
 from schemagen.rows import RunKey
-from schemagen.writers.formats import TEXT_FORMATS
+from schemagen.writers import TEXT_FORMATS
 
 ROOT = Path(__file__).parents[2]
 AGE = '{"type": "integer", "minimum": 3, "maximum": 17}'

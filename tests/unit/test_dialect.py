@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import schemagen
-from schemagen.context_free.common_terminals import COMMON
-from schemagen.context_free.dialect import Lexer, read_dialect
-from schemagen.context_free.dialect_parameters import holds, read_condition, read_value, value_of
-from schemagen.context_free.dialect_terminals import runs
+from schemagen.context_free.dialect.nodes import COMMON
+from schemagen.context_free.dialect.parameters import holds, read_condition, read_value, value_of
+from schemagen.context_free.dialect.rules import Lexer, read_dialect
+from schemagen.context_free.dialect.terminals import runs
 from schemagen.context_free.scanner import Scanner
 from schemagen.context_free.syntax import ContextFreeGrammar, Text
 from schemagen.errors import (

@@ -11,8 +11,7 @@ from pydantic import BaseModel
 import schemagen
 from schemagen import Choice, Regex, Vocabulary
 from schemagen.draw import Drawing, Edge, Node
-from schemagen.draw.graphviz import MAX_SECONDS
-from schemagen.draw.labels import class_label, text_label, token_label, token_list
+from schemagen.draw.drawing import MAX_SECONDS, class_label, text_label, token_label, token_list
 
 BYTES = Vocabulary.byte_vocabulary()
 PAPER = Vocabulary.from_tokens(["A", ".", "42", ".2", "1", None], eos_token_ids=[5])

@@ -7,7 +7,7 @@ import pytest
 
 import schemagen
 from schemagen import EBNF
-from schemagen.context_free.macros import MAX_CHUNKS, MAX_TAGS
+from schemagen.context_free.bnf.macros import MAX_CHUNKS, MAX_TAGS
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
 from tests.grammars import BYTES, check_masks_along, derives
 

@@ -18,8 +18,8 @@ indenter = pytest.importorskip("lark.indenter")
 
 import schemagen  # noqa: E402 - below the import of what may be missing
 from schemagen import EBNF, GBNF, Choice, Lark, Regex, reference  # noqa: E402
-from schemagen.context_free.lark_source import LarkSource  # noqa: E402
-from schemagen.context_free.python_re import alike  # noqa: E402
+from schemagen.context_free.lark.python_re import alike  # noqa: E402
+from schemagen.context_free.lark.source import LarkSource  # noqa: E402
 from schemagen.context_free.scanner import MAX_LENGTH  # noqa: E402
 from schemagen.context_free.syntax import ContextFreeGrammar  # noqa: E402
 from schemagen.errors import (  # noqa: E402
@@ -447,14 +447,14 @@ def test_reserved_words_are_for_the_dynamic_lexer(options: Any) -> None:
 @pytest.mark.parametrize(("dialect", "match"), [("llguidance", "longest"), ("xgrammar", "any")])
 def test_the_other_dialects_are_read_by_their_reader(monkeypatch: pytest.MonkeyPatch, dialect: Any, match: str) -> None:
     """Which is told what the texts of a JSON Schema are."""
-    module = ModuleType("schemagen.context_free.dialect")
+    module = ModuleType("schemagen.context_free.dialect.rules")
 
     def read_dialect(text: str, *, start: str, value: Any, lexer: str) -> ContextFreeGrammar:
         assert (text, start, lexer) == ("s: x", "s", match)
         return ContextFreeGrammar(start, {start: value({"const": "a"}, None)})
 
     module.read_dialect = read_dialect  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect", module)
+    monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect.rules", module)
     spec = Lark("s: x", start="s", dialect=dialect)
     assert derives(spec, '"a"')
     assert schemagen.to_regex(spec) == '"a"'

@@ -178,8 +178,8 @@ def test_a_wrong_import_is_seen() -> None:
 
 #: Names with an underscore that belong to others and are read all the same: where, what, and for want of what.
 PRIVATE = {
-    ("context_free/python_re.py", "_constants"): "re has no public name for its parser",
-    ("context_free/python_re.py", "_parser"): "which was sre_parse before Python 3.11",
+    ("context_free/lark/python_re.py", "_constants"): "re has no public name for its parser",
+    ("context_free/lark/python_re.py", "_parser"): "which was sre_parse before Python 3.11",
     ("decode/continuous.py", "_true_initial_tokens"): "transformers has no public name for the length of a prompt",
     ("decode/continuous.py", "_request_counter"): "nor for the number of a request",
     ("decode/continuous.py", "_retrieve_processors_kwargs"): "nor for reading its processors again",

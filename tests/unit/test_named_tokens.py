@@ -12,7 +12,7 @@ from schemagen import EBNF, GBNF, Lark, Vocabulary
 from schemagen.context_free.syntax import Token, tokens_in
 from schemagen.errors import GrammarSyntaxError, UnsupportedGrammarError
 from schemagen.graph.grammar_graph import GrammarGraph
-from schemagen.graph.parts import Part
+from schemagen.graph.reader import Part
 from schemagen.prompts.healing import after_text
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import brute_force_mask, check_masks, mask_of

@@ -20,14 +20,13 @@ from schemagen.errors import (
     MatcherTerminatedError,
     UnsatisfiableSchemaError,
 )
-from schemagen.reference.fsm import byte_fsm
+from schemagen.reference.fsm import byte_fsm, utf8_ranges
 from schemagen.reference.index import (
     ReferenceEngine,
     find_sub_sequences,
     map_states_to_vocab,
 )
 from schemagen.reference.matcher import show_bytes
-from schemagen.reference.utf8 import utf8_ranges
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_python
 from schemagen.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ import pytest
 
 import schemagen
 from schemagen.context_free import spans
-from schemagen.context_free.python_re import matched
+from schemagen.context_free.lark.python_re import matched
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.regex.derivatives import Algebra, Recogniser

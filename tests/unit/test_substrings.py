@@ -25,7 +25,7 @@ from schemagen.regex.printing import MAX_SUBSTRING
 from schemagen.regex.substrings import MAX_TEXT, suffix_automaton
 from schemagen.testing import brute_force_mask, check_masks, mask_of, random_text
 from schemagen.text import substring_of
-from schemagen.text.substrings import MAX_BYTES, SubstringOf
+from schemagen.text.wildcards import MAX_BYTES, SubstringOf
 from tests.grammars import BYTES, PIECES, compiled_by, derives
 
 pytestmark = pytest.mark.sampled(3)

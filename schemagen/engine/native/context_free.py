@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.items import Symbol, items_of, written
 from schemagen.context_free.names import languages_of, rule_name, symbol_name
+from schemagen.context_free.regular import nonempty
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -22,7 +23,6 @@ from schemagen.context_free.syntax import (
     guests_in,
     substituted,
 )
-from schemagen.context_free.texts import nonempty
 from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering

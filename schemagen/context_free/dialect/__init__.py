@@ -1,0 +1,1 @@
+"""The Lark dialect of llguidance and xgrammar: lark's notation with JSON Schemas, tokens and grammars in it."""
