@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from schemagen.decode.row_sampling import RowSampler
-    from schemagen.decode.speculation.context import Context
-    from schemagen.decode.speculation.drafts import Draft
+    from schemagen.decode.speculation.drafts import Context, Draft
 
 
 @dataclass(slots=True)

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemagen.decode.speculation.assistant import ModelDrafter
 from schemagen.decode.speculation.choice import Choices, Tally
-from schemagen.decode.speculation.context import Context
-from schemagen.decode.speculation.forced_text import forced_next
-from schemagen.decode.speculation.memories import planner_of
-from schemagen.decode.speculation.tree_attention import can_branch, keep_path, tree_layout
+from schemagen.decode.speculation.draft_tree import can_branch, keep_path, tree_layout
+from schemagen.decode.speculation.drafters import ModelDrafter, forced_next
+from schemagen.decode.speculation.drafts import Context
+from schemagen.decode.speculation.planner import planner_of
 from schemagen.options.speculation import DEFAULT, Speculation
 
 if TYPE_CHECKING:
