@@ -173,7 +173,7 @@ def _chunks(model: Any, rows: Sequence[Row], ready: dict[int, dict[str, Any]], s
 def _most_rows(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int:
     """How many prompts fit into the memory of the device at a time; each beam of a prompt is a row."""
     new_tokens = budget_of(model, options, prompt_tokens) or DEFAULT_MAX_NEW_TOKENS
-    beams = max(1, effective_option(model, options, "num_beams", 1))
+    beams = max(1, int(effective_option(model, options, "num_beams", 1)))
     return max(1, rows_that_fit(model, prompt_tokens + new_tokens) // beams)
 
 
