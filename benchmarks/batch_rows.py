@@ -46,7 +46,7 @@ def answer_at_once() -> None:
     """Put what the model would write in the place of the decoding loop: the number that the prompt ends with."""
     import schemagen
     from schemagen.decode import batch
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded
 
     tokenizer = schemagen.load_bundled().tokenizer
 

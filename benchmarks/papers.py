@@ -33,7 +33,7 @@ from tasks import TASKS
 
 import schemagen
 from schemagen import Template, gen
-from schemagen.decode.loop import decode, finish, inputs_of
+from schemagen.decode.generate import decode, finish, inputs_of
 from schemagen.decode.speculation.memories import counts_of, memory_of_model
 from schemagen.evaluation.lenient import first_object
 from schemagen.evaluation.scoring import fields_right, wilson

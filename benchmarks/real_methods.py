@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import clock
 
-from schemagen.decode.loop import inputs_of
+from schemagen.decode.generate import inputs_of
 from schemagen.prompts.messages import render, with_correction, with_shape
 from schemagen.request.settings import token_ids_of
 

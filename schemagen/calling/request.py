@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from schemagen.calling.answer_format import Wire
     from schemagen.calling.labels import RawCall
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint
     from schemagen.request.pipeline import Output

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schemagen.calling.chat import Chat, Conversation
     from schemagen.calling.labels import RawCall
     from schemagen.calling.request import CallRequest
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded
     from schemagen.events import ChatEvent
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     """
 
     def __init__(self, request: CallRequest) -> None:
-        super().__init__(request.prepare().decode)
+        super().__init__(request.prepare())
         self._request = request
         self._reader = AnswerReader(request.wire.graph, self._judge, strict=request.form.strict)
         self._thoughts = None if request.thinking is None else request.thinking.thought_reader()

@@ -2,7 +2,6 @@
 
 from schemagen.decode.device_processor import DeviceLogitsProcessor
 from schemagen.decode.logits_processor import LogitsProcessor
-from schemagen.decode.speculation.context import Context
-from schemagen.decode.speculation.drafts import Draft, Drafter
+from schemagen.decode.speculation.drafts import Context, Draft, Drafter
 
 __all__ = ["Context", "DeviceLogitsProcessor", "Draft", "Drafter", "LogitsProcessor"]

@@ -24,21 +24,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.batch_size import cut, rows_that_fit
-from schemagen.decode.finish_reason import finish_reason
+from schemagen.decode.budget import DEFAULT_MAX_NEW_TOKENS, budget_of, check_budget, complete_options, default_budget
+from schemagen.decode.generate import Decoded, generate_rows, inputs_of, read_ahead, result_of
 from schemagen.decode.logits_processor import BatchProcessor
-from schemagen.decode.loop import (
-    DEFAULT_MAX_NEW_TOKENS,
-    Decoded,
-    budget_of,
-    check_budget,
-    complete_options,
-    default_budget,
-    finish,
-    generate_rows,
-    inputs_of,
-    read_ahead,
-)
-from schemagen.decode.row_sampling import can_sample_rows, samples, sampling_of
+from schemagen.decode.row_sampling import can_sample_rows, effective_option, samples, sampling_of
 from schemagen.decode.rows import can_queue, written
 from schemagen.decode.speculation import can_read_ahead
 from schemagen.decode.text import Text
@@ -91,7 +80,7 @@ def decode_batch(
             length (`schemagen.decode.batch_size`).
         pad_token_id: The token that pads prompts; an EOS id by default.
         speculation: The draft tokens for a row that is alone.
-        generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
+        generate_kwargs: Options of ``generate``, as for `schemagen.decode.generate.Writer`.
     """
     settle_threads()
     ready: dict[int, dict[str, Any]] = {}
@@ -184,15 +173,8 @@ def _chunks(model: Any, rows: Sequence[Row], ready: dict[int, dict[str, Any]], s
 def _most_rows(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int:
     """How many prompts fit into the memory of the device at a time; each beam of a prompt is a row."""
     new_tokens = budget_of(model, options, prompt_tokens) or DEFAULT_MAX_NEW_TOKENS
-    beams = _effective_beams(model, options)
+    beams = max(1, int(effective_option(model, options, "num_beams", 1)))
     return max(1, rows_that_fit(model, prompt_tokens + new_tokens) // beams)
-
-
-def _effective_beams(model: Any, options: Mapping[str, Any]) -> int:
-    """How many beams a prompt has."""
-    configs = (options.get("generation_config"), getattr(model, "generation_config", None))
-    found = [options.get("num_beams"), *(getattr(config, "num_beams", None) for config in configs)]
-    return max(1, next((beams for beams in found if beams is not None), 1))
 
 
 def _decode_chunk(
@@ -267,9 +249,14 @@ def _result(
 ) -> Decoded | Exception:
     """Read one row of the output."""
     try:
-        text, used = finish(row.grammar, generated, options)
+        return result_of(
+            row.grammar,
+            generated,
+            options,
+            prompt_tokens=len(row.token_ids),
+            budget=budget,
+            seconds=seconds,
+            was_left_out=was_left_out,
+        )
     except GenerationError as error:
         return error
-    token_ids = tuple(generated[:used])
-    reason = finish_reason(row.grammar, token_ids, budget, was_left_out=was_left_out)
-    return Decoded(text, token_ids, len(row.token_ids), seconds, None, finish_reason=reason)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.cache_slots import CacheSlots, empty_cache
-from schemagen.decode.loop import inputs_of
+from schemagen.decode.generate import inputs_of
 from schemagen.decode.speculation.eligibility import is_plain_decoder
 
 if TYPE_CHECKING:

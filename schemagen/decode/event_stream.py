@@ -12,11 +12,11 @@ from schemagen.errors import ValidationFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-    from typing import Any
 
     from typing_extensions import Self
 
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded
+    from schemagen.request.pipeline import Prepared
 
 E = TypeVar("E")
 
@@ -24,14 +24,12 @@ E = TypeVar("E")
 class EventStream(ABC, Generic[E]):
     """The events of one generation, in order; iterate over it once.
 
-    The model starts in a thread when the first event is requested, and runs a little ahead of the consumer. It stops at
-    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream
-    itself, or by garbage collection, as after ``break`` in a ``for`` loop. Streams are independent of each other;
-    independent of each other; one stream is for one thread, except that any thread may close it.
+    How it starts, stops and is closed stands at `schemagen.lm.stream.Stream`.
     """
 
-    def __init__(self, generate: Callable[[Any], Decoded]) -> None:
-        self._tokens = TokenStream(generate)
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._tokens = TokenStream(prepared.writer)
         self._waiting: deque[E] = deque()
         self._over = False
         self._refusal: ValidationFailed | None = None
@@ -68,7 +66,7 @@ class EventStream(ABC, Generic[E]):
             raise StopIteration from None
 
     def close(self) -> None:
-        """End the iteration and wait for the thread: one step of the model at most. Any thread may call it."""
+        """End the iteration and wait for the step in progress, one of the model at most. Any thread may call it."""
         self._over = True
         self._waiting.clear()
         self._tokens.close()
@@ -91,7 +89,7 @@ class EventStream(ABC, Generic[E]):
         elif step is None:
             self._over = True
         else:
-            self._queue(self._end(step))
+            self._queue(self._end(self._prepared.answer_of(step)))
             if self._refusal is None:
                 self._over = True
                 self._tokens.close()

@@ -135,13 +135,13 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
 
 def samples(model: Any, options: dict[str, Any]) -> bool:
     """Whether ``generate`` would sample with these options."""
-    return bool(_effective(model, options, "do_sample", None))
+    return bool(effective_option(model, options, "do_sample"))
 
 
 def can_sample_rows(model: Any, options: dict[str, Any]) -> bool:
     """Whether a `RowSampler` can replace the sampling of ``generate``: not for beams and assisted decoding."""
-    beams = _effective(model, options, "num_beams", 1)
-    watermark = _effective(model, options, "watermarking_config", None)
+    beams = effective_option(model, options, "num_beams", 1)
+    watermark = effective_option(model, options, "watermarking_config")
     return beams == 1 and watermark is None and not any(options.get(way) is not None for way in _OTHER_WAYS)
 
 
@@ -152,7 +152,7 @@ def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int], *, de
 
 def sampling_of(model: Any, options: Mapping[str, Any]) -> Sampling:
     """Return how these options of ``generate``, and the defaults of a model, draw tokens."""
-    effective = {name: _effective(model, options, name, default) for name, _, _, default, _ in _WARPERS}
+    effective = {name: effective_option(model, options, name, default) for name, _, _, default, _ in _WARPERS}
     return Sampling(**{name: value for name, value in effective.items() if value is not None})
 
 
@@ -170,7 +170,7 @@ def warpers_of(options: Mapping[str, Any], device: str) -> list[Warper]:
     return warpers
 
 
-def _effective(model: Any, options: Mapping[str, Any], name: str, default: Any) -> Any:
+def effective_option(model: Any, options: Mapping[str, Any], name: str, default: Any = None) -> Any:
     """The value of an option: given, else of the given generation_config, else of the model's, else transformers' own."""
     if options.get(name) is not None:
         return options[name]

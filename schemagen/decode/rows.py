@@ -39,7 +39,7 @@ def can_queue(model: Any, options: Collection[Mapping[str, Any]], batch_size: in
 
     Args:
         model: With the ``generate`` of transformers.
-        options: Of each text, as `schemagen.decode.loop.complete_options` returns them.
+        options: Of each text, as `schemagen.decode.budget.complete_options` returns them.
         batch_size: Rows at a time, at most; one row at a time is faster read ahead.
     """
     if len(options) < 2 or batch_size == 1 or not can_cache_rows(model):

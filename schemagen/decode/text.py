@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from schemagen.decode.sequences import Cursor
-from schemagen.decode.speculation.forced_text import forced_next
+from schemagen.decode.speculation.drafters import forced_next
 
 if TYPE_CHECKING:
     import torch

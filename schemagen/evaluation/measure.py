@@ -211,7 +211,7 @@ def _constrained(lm: LanguageModel, prompt: Any, grammar: Grammar, options: Mapp
 
 
 def _free(lm: LanguageModel, prompt: Any, grammar: Grammar, options: Mapping[str, Any]) -> Answer:
-    from schemagen.decode.loop import decode_freely, inputs_of
+    from schemagen.decode.generate import decode_freely, inputs_of
     from schemagen.request.settings import token_ids_of
 
     shown = {name: options[name] for name in ("show_schema", "chat_template") if name in options}

@@ -23,7 +23,7 @@ from schemagen.request.answer_request import AnswerForm, AnswerRequest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded
     from schemagen.grammar.grammar import Grammar
     from schemagen.request.pipeline import Prepared
     from schemagen.request.settings import ModelAccess, Settings

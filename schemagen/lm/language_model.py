@@ -171,7 +171,7 @@ class LanguageModel(Asking, ToolCaller):
             chat_template: As for `run`.
             generate_kwargs: As for `run`.
         """
-        from schemagen.decode.loop import decode_freely, inputs_of
+        from schemagen.decode.generate import decode_freely, inputs_of
 
         settings = Settings.of(self, {"seed": seed, **generate_kwargs}, ("seed", "as_", "chat_template"))
         form = AnswerForm(chat_template=chat_template, as_=as_)

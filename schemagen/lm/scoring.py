@@ -38,7 +38,7 @@ class Score:
 
 def score(lm: LanguageModel, prompt: Prompt, text: str, *, chat_template: bool = True) -> Score:
     """Return how likely a text is; see `LanguageModel.score`."""
-    from schemagen.decode.loop import context_of
+    from schemagen.decode.budget import context_of
 
     check_text("score", text)
     written, templated = render(lm.tokenizer, as_messages(prompt), chat_template=chat_template)
@@ -67,7 +67,7 @@ def retokenized(lm: LanguageModel, prompt_ids: Sequence[int], text: str) -> tupl
 
     This is greedy search under a constraint that allows only this text.
     """
-    from schemagen.decode.loop import decode, inputs_of
+    from schemagen.decode.generate import decode, inputs_of
     from schemagen.grammar.specs import Choice
 
     grammar = lm.compile(Choice(text))

@@ -21,7 +21,7 @@ from schemagen.types.reflection import is_type
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded
     from schemagen.request.answer_request import AnswerRequest
 
 T = TypeVar("T")
@@ -55,10 +55,11 @@ class _TextReader:
 class Stream(EventStream[Event[T]], Generic[T]):
     """The events of one generation, fields of a value, in order; iterate over it once.
 
-    The model starts in a thread when the first event is requested, and runs a little ahead of the consumer. It stops at
-    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream
-    itself, or by garbage collection, as after ``break`` in a ``for`` loop. Streams are independent of each other;
-    one stream is for one thread, except that any thread may close it.
+    The model starts when the first event is requested. It works while the consumer waits for an event; with options that
+    only ``generate`` of transformers knows it works in a thread, and runs a little ahead of the consumer. It stops at its
+    next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream itself,
+    or by garbage collection, as after ``break`` in a ``for`` loop. Streams are independent of each other; one stream is
+    for one thread, except that any thread may close it.
 
     Made by `LanguageModel.stream`.
     """
@@ -69,7 +70,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
         *,
         partials: bool = False,
     ) -> None:
-        super().__init__(request.prepare().decode)
+        super().__init__(request.prepare())
         self._request = request
         self._thoughts = None if request.thinking is None else request.thinking.thought_reader()
         grammar = request.grammar

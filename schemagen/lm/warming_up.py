@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def learn_examples(lm: LanguageModel, spec: Any, examples: Iterable[Any] | str | os.PathLike[str]) -> int:
     """Count which tokens the texts of examples have at which places; see `LanguageModel.warm_up`."""
-    from schemagen.decode.speculation.memories import planner_of
+    from schemagen.decode.speculation.planner import planner_of
 
     grammar = lm.compile(spec)
     planner = planner_of(lm.model, grammar, lm.speculation)
@@ -40,7 +40,7 @@ def learn_examples(lm: LanguageModel, spec: Any, examples: Iterable[Any] | str |
 
 def _learn(planner: DraftPlanner, grammar: Constraint, token_ids: list[int]) -> bool:
     """Read a text as if the model had written it; return whether it is one of the grammar."""
-    from schemagen.decode.speculation.context import Context
+    from schemagen.decode.speculation.drafts import Context
 
     context, matcher = Context(grammar.vocabulary, ()), grammar.matcher()
     for token in token_ids:

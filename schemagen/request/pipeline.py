@@ -13,7 +13,7 @@ The methods use these steps as follows:
 
 - ``lm(...)``, `generate`, `run` and `call` are `complete_request`, which takes steps 3 to 5 until there is a
 `Generation`. - `batch` takes steps 2, 3 and 5 for each row, and step 4 for all rows together; the requests of step 5
-are the next round. - `stream` and `stream_call` take step 4 in a thread and turn the tokens into events; step 5 gives
+are the next round. - `stream` and `stream_call` take step 4 step by step and turn the tokens into events; step 5 gives
 the last event. - `chat` is one `CallRequest` for each turn; the results of its calls are among the messages of the next
 one. - `generate_text` and `render` want the prompt alone: they render and encode it with the functions that step 3
 uses.
@@ -34,7 +34,7 @@ from schemagen.request.settings import token_ids_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from schemagen.decode.loop import Decoded
+    from schemagen.decode.generate import Decoded, Writer
     from schemagen.engine.protocol import Constraint
     from schemagen.errors import ValidationFailed
     from schemagen.prompts.reasoning_grammar import ReasoningGrammar
@@ -57,25 +57,22 @@ class Prepared:
     constraint: Constraint
     reopened: str = ""
 
-    def decode(self, streamer: Any = None) -> Decoded:
+    def writer(self) -> Writer:
+        """Return the writer of the text; errors as for `decode`."""
+        from schemagen.decode.generate import Writer, inputs_of
+
+        settings, lm = self.settings, self.settings.lm
+        inputs = inputs_of([self.token_ids], 0, lm.model.device)
+        options = {"seed": settings.seed, "speculation": lm.speculation, **settings.generate_kwargs}
+        return Writer(lm.model, inputs, self.constraint, **options)
+
+    def decode(self) -> Decoded:
         """Have the model write a text.
 
-        Args:
-            streamer: Gets the tokens as they come.
-
         Raises:
-            GenerationError: As `schemagen.decode.loop.decode`.
+            GenerationError: As `schemagen.decode.generate.Writer`.
         """
-        from schemagen.decode.loop import decode, inputs_of
-
-        settings = self.settings
-        streaming = {} if streamer is None else {"streamer": streamer}
-        inputs = inputs_of([self.token_ids], 0, settings.lm.model.device)
-        options = {**settings.generate_kwargs, **streaming}
-        speculation = settings.lm.speculation
-        return self.answer_of(
-            decode(settings.lm.model, inputs, self.constraint, seed=settings.seed, speculation=speculation, **options)
-        )
+        return self.answer_of(self.writer().write())
 
     def answer_of(self, decoded: Decoded) -> Decoded:
         """Remove the end of the prompt from the generated text."""
@@ -200,7 +197,7 @@ def complete_request(request: Request) -> Generation[Any]:
     """Repeat the request until there is a value.
 
     Raises:
-        GenerationError: As `schemagen.decode.loop.decode`.
+        GenerationError: As `schemagen.decode.generate.Writer`.
         ValidationFailed: A validator refused every attempt.
     """
     outcome: Generation[Any] | Request = request

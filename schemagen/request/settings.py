@@ -90,7 +90,7 @@ class Settings:
         Raises:
             OptionError: A name is unknown, a value is invalid, or the model cannot be asked to think.
         """
-        from schemagen.decode.loop import check_options, check_streamed
+        from schemagen.decode.budget import check_options, check_streamed
         from schemagen.decode.option_names import check_names
 
         if streamed:
@@ -117,7 +117,7 @@ def reasoning_format(lm: ModelAccess, reasoning: Any) -> ReasoningFormat | None:
 
 def token_ids_of(lm: ModelAccess, text: str, *, templated: bool) -> tuple[int, ...]:
     """Return the tokens of a prompt as the model reads it; a chat template has written its special tokens already."""
-    from schemagen.decode.loop import context_of
+    from schemagen.decode.budget import context_of
 
     # For a prompt that is too long our error says more than the tokenizer's own warning.
     context, longest = context_of(lm.model), getattr(lm.tokenizer, "model_max_length", 0)

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.batch_size import rows_that_fit
+from schemagen.decode.budget import complete_options
 from schemagen.decode.cached_rows import CachedRows, can_cache_rows
 from schemagen.decode.choosing import Chooser
-from schemagen.decode.loop import complete_options, inputs_of
+from schemagen.decode.generate import inputs_of
 from schemagen.decode.speculation import can_read_ahead, decode_ahead
 from schemagen.decode.speculation.choice import Tally
 from schemagen.serve.jobs import together

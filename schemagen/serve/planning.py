@@ -19,7 +19,7 @@ from schemagen.calling.history import render_chat
 from schemagen.calling.request import CallForm
 from schemagen.calling.tools import Tool
 from schemagen.calling.wire_profiles import detect_profile
-from schemagen.decode.loop import check_budget, complete_options, context_of
+from schemagen.decode.budget import check_budget, complete_options, context_of
 from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import GenerationError
 from schemagen.prompts.messages import as_messages

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.calls import ToolCall, new_id
-from schemagen.decode.loop import finish
+from schemagen.decode.generate import finish
 from schemagen.events import CallCompleted, CallStarted, TextDelta
 
 if TYPE_CHECKING:

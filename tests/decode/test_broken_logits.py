@@ -7,7 +7,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 import schemagen
 from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor
 from schemagen.decode.batch import Row, decode_batch
-from schemagen.decode.loop import decode, decode_freely
+from schemagen.decode.generate import decode, decode_freely
 from schemagen.errors import GenerationError, LogitsError, ModelError
 from tests.decode.tiny import EOS, PAD, VOCABULARY, WIDTH, batch_of, compiled
 from tests.models import llama_config

@@ -8,11 +8,16 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from schemagen.decode.row_sampling import RowSampler  # noqa: E402 - needs torch
-from schemagen.decode.speculation.calibration import HitRates, PassTimes, best_count  # noqa: E402
 from schemagen.decode.speculation.choice import verified  # noqa: E402
-from schemagen.decode.speculation.context import Context  # noqa: E402
-from schemagen.decode.speculation.counts import CountedTokens, Counts  # noqa: E402
-from schemagen.decode.speculation.prompt_lookup import CopyEnds, PromptLookup, PromptMatches  # noqa: E402
+from schemagen.decode.speculation.drafters import (  # noqa: E402
+    CopyEnds,
+    CountedTokens,
+    Counts,
+    PromptLookup,
+    PromptMatches,
+)
+from schemagen.decode.speculation.drafts import Context  # noqa: E402
+from schemagen.decode.speculation.memories import HitRates, PassTimes, best_count  # noqa: E402
 
 WORDS = (b" Ada", b" Love", b"lace", b" lives", b" in", b" Paris", b".", b"Ada", b'"', b'",', b" ", b"a", b"is", b"Par")
 VOCABULARY = Vocabulary.from_tokens([*WORDS, None], eos_token_ids=[len(WORDS)])

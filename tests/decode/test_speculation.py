@@ -27,9 +27,9 @@ from schemagen.decode.speculation import (  # noqa: E402
     decode_ahead,
     memories,
 )
-from schemagen.decode.speculation.calibration import PassTimes  # noqa: E402
-from schemagen.decode.speculation.context import Context  # noqa: E402
-from schemagen.decode.speculation.memories import memory_of_model, planner_of  # noqa: E402
+from schemagen.decode.speculation.drafts import Context  # noqa: E402
+from schemagen.decode.speculation.memories import PassTimes, memory_of_model  # noqa: E402
+from schemagen.decode.speculation.planner import planner_of  # noqa: E402
 from tests.decode.tiny import llama  # noqa: E402
 
 pytestmark = pytest.mark.sampled(3)
@@ -209,7 +209,7 @@ def test_a_second_guess_is_read_in_the_same_pass(attention, bundled_vocabulary, 
     expected = decode_ahead(model, prompt, grammar, 60, speculation=TOKEN_BY_TOKEN).token_ids
     both = Speculation(counts=False, prompt_lookup=False, drafters=(Wrong(expected), Right(expected)))
     monkeypatch.setattr("schemagen.decode.speculation.planner._SECOND", 0.9)
-    monkeypatch.setattr("schemagen.decode.speculation.memories.ForcedText", lambda: Right([]))
+    monkeypatch.setattr("schemagen.decode.speculation.planner.ForcedText", lambda: Right([]))
     passes = []
     for branches in (True, False):
         speculation = replace(both, branches=branches)

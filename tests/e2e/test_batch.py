@@ -91,7 +91,7 @@ def test_a_row_alone_is_read_ahead(bundled_lm, monkeypatch):
         runs.append(decode_ahead(*arguments, **options))
         return runs[-1]
 
-    monkeypatch.setattr("schemagen.decode.loop.decode_ahead", recording)
+    monkeypatch.setattr("schemagen.decode.generate.decode_ahead", recording)
     found = bundled_lm.batch(prompts[:1], Person, batch_size=2, max_new_tokens=80)
     assert found == expected[:1]
     assert len(runs) == 1

@@ -20,7 +20,7 @@ def forget(monkeypatch):
 
 def test_examples_make_the_first_answer_fast(bundled_lm, tmp_path, monkeypatch):
     """Values, texts and files; the answer is the same, in fewer passes, where their length does not depend on the clock."""
-    monkeypatch.setattr("schemagen.decode.speculation.calibration.PassTimes.of", lambda *_: 1.0)
+    monkeypatch.setattr("schemagen.decode.speculation.memories.PassTimes.of", lambda *_: 1.0)
     lm = schemagen.from_transformers(bundled_lm.model, bundled_lm.tokenizer)
     schema = {**PERSON, "required": ["name", "age"]}
     examples = [{"name": f"Bob {number}", "age": number} for number in range(10, 20)]

@@ -18,6 +18,7 @@ import schemagen
 from schemagen.decode.stream import CAPACITY
 from schemagen.errors import BudgetError, GenerationError, OptionError, UnsupportedTypeError, ValidationFailed
 from schemagen.events import Completed, Delta, FieldCompleted, FieldStarted, Snapshot
+from schemagen.lm import Speculation
 from schemagen.lm.stream import Stream
 from tests.streams import deltas
 
@@ -352,6 +353,137 @@ def test_streams_do_not_disturb_each_other(lm):
     assert [events[-1].text for events in found] == expected
     assert expected[0] != expected[1]
     assert torch.equal(state, torch.random.get_rng_state())
+
+
+# --- streams without a thread ------------------------------------------------------------------------------------------
+
+ORDER = "Maria Silva ordered 2 lamps and 3 chairs, already paid."
+
+
+@pytest.mark.parametrize("options", [{}, {"temperature": 0.7, "seed": 3}], ids=repr)
+def test_both_ways_of_streaming_yield_the_same_events(bundled_lm, options, monkeypatch):
+    """The loop that reads ahead needs no thread, and `generate` in a thread writes the same text."""
+    stream = bundled_lm.stream(ORDER, Order, **options)
+    ahead = [next(stream)]
+    assert streaming_threads() == []
+    ahead += stream
+    with monkeypatch.context() as patch:
+        patch.setattr("schemagen.decode.generate.can_read_ahead", lambda *_: False)
+        stream = bundled_lm.stream(ORDER, Order, **options)
+        threaded = [next(stream)]
+        assert len(streaming_threads()) == 1
+        threaded += stream
+    assert deltas(ahead[:-1]) == deltas(threaded[:-1])
+    assert ahead[-1].text == threaded[-1].text
+    assert ahead[-1].token_ids == threaded[-1].token_ids
+
+
+class Watching:
+    """A drafter that proposes nothing, counts the steps of the model, and calls a function at one of them."""
+
+    def __init__(self, at=0, act=lambda: None):
+        self.steps, self._at, self._act = 0, at, act
+
+    def propose(self, context, matcher, n):
+        """Propose nothing."""
+
+    def observe(self, context, matcher, token):
+        """Count a token."""
+        self.steps += 1
+        if self.steps == self._at:
+            self._act()
+
+
+def watched(lm, watching):
+    """Return the model with a drafter that watches it."""
+    found = schemagen.from_transformers(lm.model, lm.tokenizer)
+    found.speculation = Speculation(drafters=(watching,))
+    return found
+
+
+@pytest.mark.parametrize("way", ["break", "close", "with"])
+def test_the_model_does_nothing_for_a_stream_that_is_left(bundled_lm, way):
+    """Nor does it work before the next event is asked for."""
+    watching = Watching()
+    stream = watched(bundled_lm, watching).stream(ORDER, Order)
+    next(stream)
+    begun = watching.steps
+    time.sleep(0.05)
+    assert watching.steps == begun
+    if way == "break":
+        for _ in stream:
+            break
+        begun = watching.steps
+        del stream
+    elif way == "close":
+        stream.close()
+        assert list(stream) == []
+    else:
+        with stream:
+            pass
+        assert list(stream) == []
+    assert watching.steps == begun
+    assert streaming_threads() == []
+
+
+def test_a_step_of_the_model_may_close_its_stream(bundled_lm):
+    """The step ends, and the iteration after it."""
+    streams = []
+    watching = Watching(5, lambda: streams[0].close())
+    streams.append(watched(bundled_lm, watching).stream(ORDER, Order))
+    assert not any(isinstance(event, Completed) for event in streams[0])
+    assert watching.steps == 5
+
+
+def test_another_thread_closes_after_the_step_in_progress(bundled_lm):
+    """It waits for the step, which sees no other thread, and no step comes after it."""
+    steps, closers = [], []
+
+    def close():
+        closers.append(threading.Thread(target=streams[0].close))
+        closers[0].start()
+        closers[0].join(timeout=0.2)
+        steps.append(closers[0].is_alive())
+
+    watching = Watching(5, close)
+    streams = [watched(bundled_lm, watching).stream(ORDER, Order)]
+    assert not any(isinstance(event, Completed) for event in streams[0])
+    closers[0].join()
+    assert steps == [True]
+    assert watching.steps == 5
+
+
+def test_an_interrupt_ends_the_stream_where_it_is(bundled_lm):
+    """Ctrl-C reaches the step itself; the model is as it was."""
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    watching = Watching(5, interrupt)
+    lm = watched(bundled_lm, watching)
+    stream = lm.stream(ORDER, Order)
+    with pytest.raises(KeyboardInterrupt):
+        list(stream)
+    assert list(stream) == []
+    assert list(lm.stream(ORDER, Order))[-1].value == bundled_lm(ORDER, Order)
+
+
+def test_an_async_stream_that_is_left_stops_the_loop(bundled_lm):
+    """Closing the generator closes the loop, from whichever thread made its last step."""
+    watching = Watching()
+    lm = watched(bundled_lm, watching)
+
+    async def work():
+        events = lm.astream(ORDER, Order)
+        async for _ in events:
+            break
+        await events.aclose()
+        begun = watching.steps
+        await asyncio.sleep(0.05)
+        return begun
+
+    assert asyncio.run(work()) == watching.steps
+    assert watching.steps < 20
 
 
 # --- asyncio -----------------------------------------------------------------------------------------------------------

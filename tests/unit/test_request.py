@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel
 import schemagen
 from schemagen.calling.chat import resolve
 from schemagen.calling.request import CallForm, CallRequest, ModelTurn
-from schemagen.decode.loop import Decoded
+from schemagen.decode.generate import Decoded
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.generation import Generation
 from schemagen.options.reasoning import Reasoning

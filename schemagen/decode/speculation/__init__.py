@@ -2,7 +2,7 @@
 
 from schemagen.decode.speculation.drafts import Draft, Drafter
 from schemagen.decode.speculation.eligibility import can_read_ahead
-from schemagen.decode.speculation.loop import Run, decode_ahead
+from schemagen.decode.speculation.loop import Loop, Run, decode_ahead
 from schemagen.options.speculation import Speculation
 
-__all__ = ["Draft", "Drafter", "Run", "Speculation", "can_read_ahead", "decode_ahead"]
+__all__ = ["Draft", "Drafter", "Loop", "Run", "Speculation", "can_read_ahead", "decode_ahead"]

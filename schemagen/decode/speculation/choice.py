@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from schemagen.decode.row_sampling import RowSampler
-    from schemagen.decode.speculation.context import Context
-    from schemagen.decode.speculation.drafts import Draft
+    from schemagen.decode.speculation.drafts import Context, Draft
 
 
 @dataclass(slots=True)
@@ -53,18 +52,18 @@ class Choices:
 
     Args:
         context: The text so far.
+        tally: Collects the effect of the masks.
         sampler: Draws tokens at random; None for the likeliest one.
         opportunistic: Whether the model chooses before the mask is computed.
-
-    Attributes:
-        tally: The effect of the masks.
     """
 
-    def __init__(self, context: Context, sampler: RowSampler | None = None, *, opportunistic: bool = False) -> None:
+    def __init__(
+        self, context: Context, tally: Tally, sampler: RowSampler | None = None, *, opportunistic: bool = False
+    ) -> None:
         self._context, self._sampler = context, sampler
         self._opportunistic = opportunistic and (sampler is None or sampler.is_plain)
         self._words = allocate_token_bitmask(1, context.vocabulary.size)
-        self.tally = Tally()
+        self.tally = tally
 
     def choose(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> int:
         """Return the token at a position.

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemagen.decode.speculation.assistant import ModelDrafter
 from schemagen.decode.speculation.choice import Choices, Tally
-from schemagen.decode.speculation.context import Context
-from schemagen.decode.speculation.forced_text import forced_next
-from schemagen.decode.speculation.memories import planner_of
-from schemagen.decode.speculation.tree_attention import can_branch, keep_path, tree_layout
+from schemagen.decode.speculation.draft_tree import can_branch, keep_path, tree_layout
+from schemagen.decode.speculation.drafters import ModelDrafter, forced_next
+from schemagen.decode.speculation.drafts import Context
+from schemagen.decode.speculation.planner import planner_of
 from schemagen.options.speculation import DEFAULT, Speculation
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
-    from schemagen.decode.speculation.planner import DraftPlanner
     from schemagen.engine.protocol import Constraint
 
 
@@ -63,20 +63,32 @@ class Run:
         return self.tally.masked_mass
 
 
-@torch.inference_mode()
-def decode_ahead(  # noqa: PLR0913 - they vary from call to call
+def decode_ahead(
     model: Any,
     input_ids: torch.Tensor,
     grammar: Constraint,
     max_new_tokens: int,
     *,
-    speculation: Speculation = DEFAULT,
-    sampler: RowSampler | None = None,
-    budget: bool = True,
     streamer: Any = None,
-    tally: Tally | None = None,
+    **options: Any,
 ) -> Run:
-    """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search or sampling.
+    """Write a text to its end; arguments as for `Loop`.
+
+    A streamer gets the prompt and then the tokens of each step, as from ``generate``.
+    """
+    loop = Loop(model, input_ids, grammar, max_new_tokens, **options)
+    if streamer is not None:
+        streamer.put(input_ids.cpu())
+    for tokens in loop.steps():
+        if streamer is not None:
+            streamer.put(torch.tensor(tokens))
+    if streamer is not None:
+        streamer.end()
+    return loop.run
+
+
+class Loop:
+    """Writes the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search or sampling.
 
     Fixed text of a template is not a draft: the model reads it, and does not choose how to split it.
 
@@ -88,32 +100,10 @@ def decode_ahead(  # noqa: PLR0913 - they vary from call to call
         speculation: The drafters to use.
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
-        streamer: Gets the prompt and then each token, as from ``generate``.
-        tally: Collects the effect of the masks; for callers whose streamer may stop the loop by an exception.
 
-    Raises:
-        LogitsError: The model gives logits from which no token can be chosen.
-
-    Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a
-        copy
-    of the logits to the CPU.
+    Attributes:
+        run: The tokens so far, and the counts.
     """
-    loop = _Loop(model, input_ids, grammar, max_new_tokens, budget=budget, streamer=streamer)
-    loop.prepare(speculation, sampler)
-    loop.choices.tally = tally or loop.choices.tally
-    while len(loop.run.token_ids) < max_new_tokens and not loop.matcher.is_terminated():
-        loop.step()
-    loop.run.tally = loop.choices.tally
-    if streamer is not None:
-        streamer.end()
-    return loop.run
-
-
-class _Loop:
-    """One text in progress; arguments as for `decode_ahead`."""
-
-    choices: Choices
-    planner: DraftPlanner
 
     def __init__(
         self,
@@ -122,51 +112,57 @@ class _Loop:
         grammar: Constraint,
         max_new_tokens: int,
         *,
-        budget: bool,
-        streamer: Any,
+        speculation: Speculation = DEFAULT,
+        sampler: RowSampler | None = None,
+        budget: bool = True,
     ) -> None:
         from transformers import DynamicCache
 
-        self.model, self.grammar = model, grammar
-        self.matcher: Any = grammar.matcher()
         self.run = Run()
-        self.context = Context(grammar.vocabulary, input_ids[0].tolist())
-        self._prompt_tokens, self._most = input_ids.shape[1], max_new_tokens
-        self._budget, self._streamer = budget, streamer
+        self._model, self._grammar = model, grammar
+        self._matcher: Any = grammar.matcher()
+        self._context = Context(grammar.vocabulary, input_ids[0].tolist())
+        self._prompt_tokens, self._most, self._budget = input_ids.shape[1], max_new_tokens, budget
         self._cache = DynamicCache(config=model.config)
         self._pending = input_ids  # [1, n], tokens that the model has not read yet
-        if streamer is not None:
-            streamer.put(input_ids.cpu())
-
-    def prepare(self, speculation: Speculation, sampler: RowSampler | None) -> None:
-        """Set up the drafters and the choices."""
-        self.choices = Choices(self.context, sampler, opportunistic=speculation.opportunistic)
+        self._choices = Choices(self._context, self.run.tally, sampler, opportunistic=speculation.opportunistic)
         assistant = speculation.assistant_model
         slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
-        self.planner = planner_of(
-            self.model,
-            self.grammar,
-            speculation,
-            sampled=sampler is not None,
-            slow=slow,
-            branches=can_branch(self.model, self._cache),
+        branches = can_branch(model, self._cache)
+        self._planner = planner_of(
+            model, grammar, speculation, sampled=sampler is not None, slow=slow, branches=branches
         )
-        self._pending = self._with(self._pending, self._force())
+
+    @torch.inference_mode()
+    def steps(self) -> Iterator[list[int]]:
+        """Write the text; yield each chosen token, and the tokens of each run of forced text, as soon as they are known.
+
+        Raises:
+            LogitsError: The model gives logits from which no token can be chosen.
+
+        Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a
+            copy of the logits to the CPU.
+        """
+        if forced := self._force():
+            self._pending = self._with(self._pending, forced)
+            yield forced
+        while len(self.run.token_ids) < self._most and not self._matcher.is_terminated():
+            yield from self._step()
 
     def _rest(self, context: Context) -> int | None:
         """Return how many tokens may still follow a text; None if unlimited."""
         return self._most - len(context.tokens) if self._budget else None
 
-    def step(self) -> None:
+    def _step(self) -> Iterator[list[int]]:
         """Read the pending tokens with a draft, and choose tokens until the draft is wrong or text is forced."""
         left, pending = self._most - len(self.run.token_ids), self._pending.shape[1]
-        tree = self.planner.plan(self.context, self.matcher, left - 1, pending)
+        tree = self._planner.plan(self._context, self._matcher, left - 1, pending)
         started = time.perf_counter()
         logits = self._read(tree)
-        self.planner.measure(pending + len(tree.tokens), time.perf_counter() - started)
+        self._planner.measure(pending + len(tree.tokens), time.perf_counter() - started)
         self.run.passes += 1
         self.run.drafted += len(tree.tokens)
-        path, forced = self._follow(tree, logits)
+        path, forced = yield from self._follow(tree, logits)
         keep_path(self._cache, len(tree.tokens), path)
         # Crop the cache to the last accepted token. The last choice, and the forced tokens after it, are not in the
         # cache yet.
@@ -178,12 +174,12 @@ class _Loop:
     def _read(self, tree: DraftTree) -> torch.Tensor:
         """Have the model read the pending tokens and a tree; return float [1 + nodes, V] on the CPU."""
         before, cached = self._pending.shape[1], self._cache.get_seq_length()
-        output = self.model(
+        output = self._model(
             input_ids=self._with(self._pending, tree.tokens),
             past_key_values=self._cache,
             use_cache=True,
             logits_to_keep=len(tree.tokens) + 1,
-            **({} if tree.is_chain else tree_layout(tree, cached, before, self.model)),
+            **({} if tree.is_chain else tree_layout(tree, cached, before, self._model)),
         )
         logits: torch.Tensor = output.logits[0].float().cpu()
         return logits
@@ -193,8 +189,8 @@ class _Loop:
         """Return tokens [1, n] followed by others."""
         return torch.cat([ids, ids.new_tensor([tokens])], dim=-1)
 
-    def _follow(self, tree: DraftTree, logits: torch.Tensor) -> tuple[list[int], list[int]]:
-        """Choose tokens as long as they are those of the tree, and one more.
+    def _follow(self, tree: DraftTree, logits: torch.Tensor) -> Generator[list[int], None, tuple[list[int], list[int]]]:
+        """Choose tokens as long as they are those of the tree, and one more; yield them.
 
         Returns:
             The chosen nodes, and the forced tokens after the last choice, already written.
@@ -205,36 +201,34 @@ class _Loop:
             children = tree.children(node)
             draft = tree.drafts[children[0]] if children else None
             token = self._choose(logits[node + 1 : node + 2], draft)
+            yield [token]
             for child in children:
-                self.planner.judge(tree, child, chosen=tree.tokens[child] == token)
+                self._planner.judge(tree, child, chosen=tree.tokens[child] == token)
             node = next((child for child in children if tree.tokens[child] == token), -1)
             if node >= 0:
                 path.append(node)
                 self.run.accepted += 1
-            forced = self._force()
-            if node < 0 or forced or self.matcher.is_terminated():
+            if forced := self._force():
+                yield forced
+            if node < 0 or forced or self._matcher.is_terminated():
                 return path, forced
 
     def _choose(self, scores: torch.Tensor, draft: Draft | None) -> int:
         """Choose the next token, and advance."""
-        token = self.choices.choose(self.matcher, scores, self._rest(self.context), draft)
-        self.planner.observe(self.context, self.matcher, token)
+        token = self._choices.choose(self._matcher, scores, self._rest(self._context), draft)
+        self._planner.observe(self._context, self._matcher, token)
         self._accept(token)
-        if self._streamer is not None:
-            self._streamer.put(torch.tensor([token]))
         return token
 
     def _accept(self, token: int) -> None:
-        self.matcher.accept_token(token)
-        self.context.append(token)
+        self._matcher.accept_token(token)
+        self._context.append(token)
         self.run.token_ids.append(token)
 
     def _force(self) -> list[int]:
         """Write the forced text that is next, and return its tokens."""
-        tokens = forced_next(self.grammar, self.matcher, self._most - len(self.run.token_ids))
+        tokens = forced_next(self._grammar, self._matcher, self._most - len(self.run.token_ids))
         for token in tokens:
             self._accept(token)
         self.run.forced += len(tokens)
-        if self._streamer is not None and tokens:
-            self._streamer.put(torch.tensor(tokens))
         return tokens

@@ -1,10 +1,10 @@
 """The draft tree of a pass: the combined guesses of all drafters, as far as reading them pays.
 
-Idea: each drafter states its guess and the evidence for it; `calibration.HitRates` measures how often guesses with that
+Idea: each drafter states its guess and the evidence for it; `HitRates` measures how often guesses with that
 evidence were right. From the likeliest guess the tree grows token by token, each allowed by the grammar; where the
 first guess is unsure the second one becomes a branch. The chance of a node is the product of the chances on its path.
 The likeliest nodes are kept, as many as give the most expected tokens for the time of a pass of that width
-(`calibration.best_count`): the choice of Sequoia (Chen et al. 2024, arXiv:2402.12374), with measured chances and times.
+(`best_count`): the choice of Sequoia (Chen et al. 2024, arXiv:2402.12374), with measured chances and times.
 
 Invariants: the grammar allows every node after its parent; a node is kept only with its parent; the matcher and the
 context of the text are left unchanged.
@@ -16,14 +16,23 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from schemagen.decode.speculation.calibration import HitRates, PassTimes, best_count
 from schemagen.decode.speculation.draft_tree import DraftTree, Guess
+from schemagen.decode.speculation.drafters import (
+    CopyEnds,
+    CountedTokens,
+    ForcedText,
+    PromptLookup,
+    PromptMatches,
+    ahead_of,
+)
+from schemagen.decode.speculation.memories import HitRates, PassTimes, best_count, counts_of, memory_of_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.decode.speculation.context import Context
-    from schemagen.decode.speculation.drafts import Drafter
+    from schemagen.decode.speculation.drafts import Context, Drafter
+    from schemagen.engine.protocol import Constraint
+    from schemagen.options.speculation import Speculation
 
 #: A draft ends where the chance that all of it is chosen falls below this.
 _LEAST = 0.02
@@ -175,7 +184,35 @@ class DraftPlanner:
         self._times.learn(tokens, seconds)
 
 
-def ahead_of(matcher: Any) -> Any:
-    """Return a copy of a matcher to read ahead with; it leaves out the history, which grows with every token."""
-    copy = getattr(matcher, "ahead", matcher.fork)
-    return copy()
+def planner_of(
+    model: Any,
+    grammar: Constraint,
+    speculation: Speculation,
+    *,
+    sampled: bool = False,
+    slow: tuple[Drafter, ...] = (),
+    branches: bool = False,
+) -> DraftPlanner:
+    """Return the planner for one text.
+
+    Args:
+        model: The model that decides.
+        grammar: The grammar of the text.
+        speculation: The drafters to use.
+        sampled: Whether tokens are drawn at random; guesses are right less often then.
+        slow: Drafters that take a pass of a model.
+        branches: Whether the model can read several continuations in one pass.
+    """
+    memory = memory_of_model(model, grammar.vocabulary)
+    drafters: list[Drafter] = [ForcedText()]
+    if speculation.counts:
+        drafters.append(CountedTokens(counts_of(grammar), memory.counts))
+    if speculation.prompt_lookup:
+        matches = PromptMatches()
+        drafters += [
+            PromptLookup(matches, memory.ids),
+            CopyEnds(matches, memory.ends),
+        ]
+    drafters += [*speculation.drafters, *slow]
+    both = branches and speculation.branches
+    return DraftPlanner(drafters, memory.rates[sampled], memory.times, speculation.max_draft, branches=both)

@@ -1,0 +1,348 @@
+"""One constrained generation: from a prompt in tokens and a grammar to a complete text.
+
+``model.generate`` of transformers writes the text, so that its search strategies, caches and options all work, or, for
+plain greedy search and sampling, our own loop that reads ahead (`schemagen.decode.speculation`). This module adds the
+parts that make the result trustworthy: EOS ids, budget, seed, completeness.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.arguments import check_seed
+from schemagen.decode.broken_logits import LogitsCheck
+from schemagen.decode.budget import WARNED_ABOUT, budget_of, check_budget, complete_options, default_budget
+from schemagen.decode.finish_reason import finish_reason
+from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
+from schemagen.decode.speculation import Loop, Run, can_read_ahead, decode_ahead
+from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
+from schemagen.options.speculation import DEFAULT as READ_AHEAD
+from schemagen.threads.forking import settle_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from schemagen.decode.row_sampling import RowSampler
+    from schemagen.engine.protocol import Constraint
+    from schemagen.generation import FinishReason
+    from schemagen.options.speculation import Speculation
+
+#: Options that become token biases in transformers.
+_BIASES = ("bad_words_ids", "sequence_bias")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The result of one call of ``model.generate``.
+
+    Attributes:
+        text: The generated text, without EOS.
+        token_ids: Its tokens, EOS included if it was generated.
+        prompt_tokens: Length of the prompt.
+        seconds: Wall-clock time of ``generate``.
+        masked_mass: Mean probability that the constraint removed per token; None if it was not measured.
+        interventions: Tokens where the constraint forbade the model's likeliest one; None if not counted.
+        passes: How often the model was called; None if not counted.
+        finish_reason: As `schemagen.decode.finish_reason` has it.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    prompt_tokens: int
+    seconds: float
+    masked_mass: float | None
+    interventions: int | None = None
+    passes: int | None = None
+    finish_reason: FinishReason = "complete"
+
+
+def decode(model: Any, inputs: dict[str, torch.Tensor], grammar: Constraint, **options: Any) -> Decoded:
+    """Generate a text of the grammar; arguments and errors as for `Writer`."""
+    return Writer(model, inputs, grammar, **options).write()
+
+
+class Writer:
+    """Generates one text of a grammar, at once or step by step.
+
+    Args:
+        model: With the ``generate`` of transformers.
+        inputs: ``input_ids`` int64 [1, T] and ``attention_mask``, on the device of the model.
+        grammar: The grammar of the text.
+        seed: The seed of sampling; the global random state is restored.
+        speculation: The source of draft tokens, if the loop that reads ahead may write the text.
+        generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
+
+    Attributes:
+        reads_ahead: Whether the loop that reads ahead writes the text; else ``generate`` does.
+
+    Raises:
+        BudgetError: The budget is below the length of the shortest text; or something else, such as ``max_time``, ended
+            the text too early.
+        OptionError: As `check_options`, or transformers refuses an option.
+        LogitsError: The model gives logits from which no token can be chosen.
+        GenerationError: The text is not in the grammar.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        inputs: dict[str, torch.Tensor],
+        grammar: Constraint,
+        *,
+        seed: int | None = None,
+        speculation: Speculation = READ_AHEAD,
+        **generate_kwargs: Any,
+    ) -> None:
+        settle_threads()
+        self._model, self._inputs, self._grammar = model, inputs, grammar
+        self._seed, self._speculation = check_seed(seed), speculation
+        self._prompt_tokens = inputs["input_ids"].shape[1]
+        self._options = complete_options(model, self._prompt_tokens, generate_kwargs, default=default_budget(grammar))
+        self._budget = budget_of(model, self._options, self._prompt_tokens)
+        check_budget(grammar, self._budget)
+        self.reads_ahead = self._budget is not None and can_read_ahead(model, inputs, self._options)
+
+    def write(self) -> Decoded:
+        """Return the text."""
+        if not self.reads_ahead:
+            return self.generate()
+        began = time.perf_counter()
+        ids, budget, seed = self._inputs["input_ids"], self._budget or 0, self._seed
+        run = read_ahead(
+            self._model, ids, self._grammar, budget, self._options, seed=seed, speculation=self._speculation
+        )
+        return self._result_of(run, began)
+
+    def steps(self) -> Generator[list[int] | Decoded, None, None]:
+        """Yield the tokens of each step of the loop that reads ahead, then the result; its seconds are those of the steps."""
+        began, seconds = time.perf_counter(), 0.0
+        sampler = _sampler_of(self._model, self._options, self._seed)
+        ids, budget = self._inputs["input_ids"], self._budget or 0
+        loop = Loop(self._model, ids, self._grammar, budget, speculation=self._speculation, sampler=sampler)
+        for tokens in loop.steps():
+            seconds += time.perf_counter() - began
+            yield tokens
+            began = time.perf_counter()
+        yield self._result_of(loop.run, began - seconds)
+
+    def generate(self, streamer: Any = None) -> Decoded:
+        """Return the text that ``generate`` writes; a streamer gets its tokens as they come."""
+        began = time.perf_counter()
+        options = self._options if streamer is None else {**self._options, "streamer": streamer}
+        processor = LogitsProcessor(self._grammar, max_new_tokens=self._budget, measure_mass=True)
+        ends = self._grammar.vocabulary.eos_token_ids
+        sequences = generate_rows(self._model, self._inputs, options, processor, ends=ends, seeds=[self._seed])
+        generated = sequences[0, self._prompt_tokens :].tolist()
+        found = self._result(generated, began, was_left_out=processor.has_left_out(generated))
+        return replace(found, masked_mass=processor.masked_mass)
+
+    def _result_of(self, run: Run, began: float) -> Decoded:
+        found = self._result(run.token_ids, began, was_left_out=run.tally.left_out > 0)
+        return replace(found, masked_mass=run.masked_mass, interventions=run.tally.interventions, passes=run.passes)
+
+    def _result(self, generated: list[int], began: float, *, was_left_out: bool) -> Decoded:
+        seconds = time.perf_counter() - began
+        return result_of(
+            self._grammar,
+            generated,
+            self._options,
+            prompt_tokens=self._prompt_tokens,
+            budget=self._budget,
+            seconds=seconds,
+            was_left_out=was_left_out,
+        )
+
+
+def read_ahead(
+    model: Any,
+    input_ids: torch.Tensor,
+    grammar: Constraint,
+    budget: int,
+    options: dict[str, Any],
+    *,
+    seed: int | None,
+    speculation: Speculation,
+) -> Run:
+    """Write one text with the loop that reads ahead, which `can_read_ahead` allows.
+
+    Args:
+        model: A decoder of transformers.
+        input_ids: int64 [1, T], on its device.
+        grammar: The grammar of the text.
+        budget: The maximum number of tokens.
+        options: As `complete_options` returns them.
+        seed: The seed of sampling; None to draw one from torch's own random numbers.
+        speculation: The source of draft tokens.
+    """
+    sampler, streamer = _sampler_of(model, options, seed), options.get("streamer")
+    return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, sampler=sampler, streamer=streamer)
+
+
+def _sampler_of(model: Any, options: dict[str, Any], seed: int | None) -> RowSampler | None:
+    """Return the sampler of a text that is read ahead; without a seed it draws one from torch's own random numbers."""
+    if not samples(model, options):
+        return None
+    drawn = int(torch.randint(1 << 62, (1,))) if seed is None else seed
+    return row_sampler(model, options, [drawn], device="cpu")  # the loop copies the logits there
+
+
+def inputs_of(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
+    """Put prompts into one tensor, padded on the left; ``generate`` derives the positions from the attention mask."""
+    width = max(len(prompt) for prompt in prompts)
+    input_ids = [[pad] * (width - len(prompt)) + list(prompt) for prompt in prompts]
+    attention_mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+    return {
+        "input_ids": torch.tensor(input_ids, dtype=torch.int64, device=device),
+        "attention_mask": torch.tensor(attention_mask, dtype=torch.int64, device=device),
+    }
+
+
+def generate_rows(
+    model: Any,
+    inputs: dict[str, torch.Tensor],
+    options: dict[str, Any],
+    processor: LogitsProcessor,
+    *,
+    ends: Sequence[int],
+    seeds: Sequence[int | None],
+) -> torch.Tensor:
+    """Run ``model.generate``; return its sequences, int64 [B, T + new].
+
+    Args:
+        model: With the ``generate`` of transformers.
+        inputs: ``input_ids`` int64 [B, T], padded on the left, and ``attention_mask``.
+        options: As `complete_options` returns them.
+        processor: The mask; it comes after the processors of the user.
+        ends: The EOS ids.
+        seeds: One per row; None if the row need not be reproducible.
+    """
+    options = {"eos_token_id": list(ends), "pad_token_id": ends[0], **options}
+    processors = [*(options.pop("logits_processor", None) or []), processor]
+    known = [seed for seed in seeds if seed is not None]
+    by_row = len(known) == len(seeds) and samples(model, options) and can_sample_rows(model, options)
+    if by_row:
+        with _refusals_of(options):
+            processors.append(row_sampler(model, options, known))
+        options = {**options, "do_sample": False, **dict.fromkeys((SAMPLING & options.keys()) | WARNED_ABOUT)}
+    with _seeded(known[0] if known and not by_row else None, inputs["input_ids"].device), _refusals_of(options):
+        output = model.generate(**inputs, **options, logits_processor=processors)
+    sequences: torch.Tensor = getattr(output, "sequences", output)
+    return sequences
+
+
+def decode_freely(
+    model: Any, inputs: dict[str, torch.Tensor], *, seed: int | None = None, **generate_kwargs: Any
+) -> list[int]:
+    """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
+    settle_threads()
+    prompt_tokens = inputs["input_ids"].shape[1]
+    options = complete_options(model, prompt_tokens, generate_kwargs)
+    processors = [*(options.pop("logits_processor", None) or []), LogitsCheck()]
+    with _seeded(check_seed(seed), inputs["input_ids"].device), _refusals_of(options):
+        output = model.generate(**inputs, **options, logits_processor=processors)
+    sequences = getattr(output, "sequences", output)
+    return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
+
+
+def result_of(
+    grammar: Constraint,
+    generated: list[int],
+    options: Mapping[str, Any],
+    *,
+    prompt_tokens: int,
+    budget: int | None,
+    seconds: float,
+    was_left_out: bool,
+) -> Decoded:
+    """Return a text with why it ended; arguments and errors as for `finish` and `finish_reason`, and those of `Decoded`."""
+    text, used = finish(grammar, generated, options)
+    token_ids = tuple(generated[:used])
+    reason = finish_reason(grammar, token_ids, budget, was_left_out=was_left_out)
+    return Decoded(text, token_ids, prompt_tokens, seconds, None, finish_reason=reason)
+
+
+def finish(grammar: Constraint, generated: list[int], options: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the text and how many tokens it took, EOS included; raise if it is not complete.
+
+    The check does not rely on the processor: a fresh matcher reads the tokens once more.
+    """
+    matcher = grammar.matcher()
+    used = 0
+    while used < len(generated) and not matcher.is_terminated() and matcher.accept_token(generated[used]):
+        used += 1
+    body = generated[: used - 1] if matcher.is_terminated() else generated[:used]
+    data = grammar.vocabulary.decode(body)
+    if matcher.is_terminated() or (matcher.is_accepting() and used == len(generated)):
+        return data.decode("utf-8"), used
+    partial = data.decode("utf-8", errors="replace")
+    if used < len(generated):
+        raise GenerationError(
+            f"token {generated[used]} after {used} tokens is not in the grammar",
+            text=partial,
+            why="another processor or generate option changed the scores after the mask",
+            fix="remove options that force tokens",
+            code="foreign-token",
+        )
+    raise BudgetError(
+        f"the text is not complete after {used} tokens",
+        text=partial,
+        at=f"...{partial[-40:]}",
+        **_what_ran_out(options, used),
+    )
+
+
+def _what_ran_out(options: Mapping[str, Any], used: int) -> dict[str, str]:
+    """Describe why a text ended too early, and the remedy."""
+    budget = options.get("max_new_tokens", options.get("max_length"))
+    others = [name for name in ("max_time", "stop_strings", "stopping_criteria") if options.get(name) is not None]
+    if used == budget or not others:
+        return {
+            "why": f"the budget was {budget} tokens",
+            "fix": "raise max_new_tokens, or bound the strings and lists of the type",
+        }
+    causes = " or ".join(f"max_time={options['max_time']} (seconds)" if name == "max_time" else name for name in others)
+    return {
+        "why": f"{causes} ended it, before the budget of {budget} tokens did",
+        "fix": f"raise or leave out {' or '.join(others)}: half a text is not an instance",
+    }
+
+
+@contextmanager
+def _refusals_of(options: Mapping[str, Any]) -> Iterator[None]:
+    """Say which option transformers refuses; its own error is the cause.
+
+    Raises:
+        OptionError: transformers raised a ValueError that names an option.
+    """
+    try:
+        yield
+    except ValueError as error:
+        told = str(error).strip()
+        # Of token ids beyond the vocabulary the error does not say which option has them.
+        suspects = _BIASES if "being biased" in told else [name for name in options if re.search(rf"\b{name}\b", told)]
+        named = [name for name in suspects if options.get(name) is not None]
+        if not named or isinstance(error, SchemagenError):
+            raise
+        raise OptionError(
+            f"{', '.join(f'{name}={options[name]!r:.80}' for name in named)}: {told.splitlines()[0]}",
+            why="the generate of transformers refuses it",
+            fix=f"correct {' or '.join(named)}, or leave it out",
+        ) from error
+
+
+@contextmanager
+def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
+    """Seed torch for a block and restore its state afterwards."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
