@@ -6,7 +6,7 @@ hands its tokens over through a small bounded buffer (`_Thread`): a slow consume
 Closing raises inside the streamer at the next token, which ends ``generate`` there. Rejected: a stopping criterion,
 which needs a flag that both sides poll and still runs one more step.
 
-Invariants: one step is made at a time; whoever closes waits for it, unless it is made by the same thread. A thread
+Invariants: one step is made at a time; closing waits for it, unless the same thread makes it. A thread
 references the buffer, never the stream, so garbage collection closes an abandoned stream and its thread ends at the
 next token. Garbage collection does not wait for the thread, which may need a lock of the one that collects.
 """
