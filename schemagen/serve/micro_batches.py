@@ -17,8 +17,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -27,8 +26,7 @@ from schemagen.decode.budget import complete_options
 from schemagen.decode.cached_rows import CachedRows, can_cache_rows
 from schemagen.decode.choosing import Chooser
 from schemagen.decode.generate import inputs_of
-from schemagen.decode.speculation import can_read_ahead, decode_ahead
-from schemagen.decode.speculation.choice import Tally
+from schemagen.decode.speculation import Loop, can_read_ahead
 from schemagen.serve.jobs import together
 from schemagen.serve.scheduling import closed, put_in_line
 
@@ -200,18 +198,12 @@ class MicroBatches:
         options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
         if not can_read_ahead(model, inputs, options):
             return False
-        reader, tally = _Listener(job, self._wants_alone), Tally()
-        with suppress(_SegmentOver):
-            decode_ahead(
-                model,
-                inputs["input_ids"],
-                job.constraint,
-                job.max_new_tokens,
-                speculation=self._lm.speculation,
-                streamer=reader,
-                tally=tally,
-            )
-        job.was_left_out |= tally.left_out > 0
+        loop = Loop(model, inputs["input_ids"], job.constraint, job.max_new_tokens, speculation=self._lm.speculation)
+        for token_ids in loop.steps():
+            job.take_read(token_ids)
+            if not job.is_wanted or self._wants_alone(len(job.generated)):
+                break
+        job.was_left_out |= loop.run.tally.left_out > 0
         if not job.is_over:
             job.stand()
             job.check_end()
@@ -276,28 +268,3 @@ class _Step:
         if self._wants_end(live, len(self._jobs), self._steps):
             raise _SegmentOver
         return chosen
-
-
-class _Listener:
-    """The streamer of the loop that reads ahead; it ends the loop when others wait or the client has gone."""
-
-    def __init__(self, job: Job, wants_end: Callable[[int], bool]) -> None:
-        self._job = job
-        self._wants_end = wants_end
-        self._has_begun = False
-
-    def put(self, value: Any) -> None:
-        """Take the tokens of a step, the prompt first.
-
-        Raises:
-            _SegmentOver: The text goes on with others, or not at all.
-        """
-        if not self._has_begun:
-            self._has_begun = True
-            return
-        self._job.take_read([int(token_id) for token_id in value.reshape(-1).tolist()])
-        if not self._job.is_wanted or self._wants_end(len(self._job.generated)):
-            raise _SegmentOver
-
-    def end(self) -> None:
-        """Do nothing: the loop returns."""

@@ -387,7 +387,7 @@ class Watching:
     def propose(self, context, matcher, n):
         """Propose nothing."""
 
-    def observe(self, context, matcher, token):
+    def observe(self, context, matcher, token):  # noqa: ARG002 - a protocol
         """Count a token."""
         self.steps += 1
         if self.steps == self._at:
@@ -429,7 +429,7 @@ def test_the_model_does_nothing_for_a_stream_that_is_left(bundled_lm, way):
 def test_a_step_of_the_model_may_close_its_stream(bundled_lm):
     """The step ends, and the iteration after it."""
     streams = []
-    watching = Watching(5, lambda: streams[0].close())
+    watching = Watching(5, lambda: streams[0].close())  # noqa: PLW0108 - the stream is made later
     streams.append(watched(bundled_lm, watching).stream(ORDER, Order))
     assert not any(isinstance(event, Completed) for event in streams[0])
     assert watching.steps == 5
