@@ -39,7 +39,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
-from schemagen.regex.derivatives import is_empty
+from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -28,7 +28,7 @@ from schemagen.context_free.syntax import (
     sequence,
 )
 from schemagen.errors import UnsatisfiableSchemaError
-from schemagen.regex.derivatives import is_empty
+from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Token

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from schemagen.context_free.python_re import language_of, matched
 from schemagen.context_free.syntax import Lexeme
 from schemagen.regex import ast, parse_python
-from schemagen.regex.derivatives import is_empty, is_subset
-from schemagen.regex.prefixes import Prefixes, places_of
+from schemagen.regex.language import is_empty, is_subset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,9 +41,8 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
     words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
     words = {name: regex for name, regex in words.items() if is_subset(regex, _WORD)}
-    prefixes = Prefixes()
     matching = {
-        keyword: [name for name, word in words.items() if _is_keyword(literal, word, prefixes)]
+        keyword: [name for name, word in words.items() if _is_keyword(literal, word)]
         for keyword, literal in literals.items()
     }
     out: dict[str, tuple[Lexeme, ...]] = {}
@@ -59,13 +57,7 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     return out
 
 
-def _is_keyword(literal: ast.Regex, word: ast.Regex, prefixes: Prefixes) -> bool:
+def _is_keyword(literal: ast.Regex, word: ast.Regex) -> bool:
     """Whether a pattern matches a literal in one of its cases, and longer texts that begin with it."""
-    places = places_of(literal)
-    matches = None if places is None else prefixes.share(places, word)
-    goes_on = prefixes.go_on(literal, word) if matches is not False else False
-    if matches is None:
-        matches = not is_empty(ast.conjunction(word, literal))
-    if matches and goes_on is None:
-        goes_on = not is_empty(ast.conjunction(word, ast.concat(literal, ast.ANY_CHAR, ast.ANY_STRING)))
-    return matches and bool(goes_on)
+    longer = ast.concat(literal, ast.ANY_CHAR, ast.ANY_STRING)
+    return not any(is_empty(ast.conjunction(word, texts)) for texts in (literal, longer))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
-from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.ast import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from fractions import Fraction

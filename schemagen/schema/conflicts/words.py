@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.regex.surrogates import surrogate_words
+from schemagen.regex.lowering import surrogate_words
 from schemagen.schema.keyword_table import Holds, named
 from schemagen.schema.keywords import shown
 

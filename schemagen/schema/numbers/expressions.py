@@ -28,7 +28,7 @@ from fractions import Fraction
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.ast import HashedOnce, hashed_once
 from schemagen.schema.numbers import (
     exponents as number_exponents,
     multiples as number_multiples,
