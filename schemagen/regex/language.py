@@ -9,7 +9,7 @@ Invariant: a node belongs to one `_Place`; whatever keeps a node keeps its place
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from schemagen.errors import LimitError
 from schemagen.regex.alphabet import Alphabet, character_sets
@@ -31,8 +31,6 @@ from schemagen.threads.clock import poll, seconds_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    _P = ParamSpec("_P")
 
 _T = TypeVar("_T")
 
@@ -69,7 +67,7 @@ def _place() -> _Place:
     return _places[0]
 
 
-def _ask(question: Callable[Concatenate[_P, float]], *arguments: object) -> _T:
+def _ask(question: Callable[..., _T], *arguments: object) -> _T:
     """Return the answer of the core within the time that the current call has left."""
     try:
         return question(*arguments, seconds_left())
