@@ -17,6 +17,7 @@
 #include "context_free/embedded_automaton.hpp"
 #include "json/json_automaton.hpp"
 #include "masks/spelling.hpp"
+#include "python/languages.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -24,11 +25,8 @@ namespace schemagen {
 
 namespace nb = nanobind;
 
-inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
-class Builder {
+class Builder : public Languages {
 public:
-    static constexpr double kNanoseconds = 1e9;  // in a second
     using Strings =
         std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
 
@@ -38,7 +36,7 @@ public:
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
             uint32_t max_gap, Separators separators, const std::optional<std::string>& indent, bool around,
             double spent)
-        : shared_(SharedAutomata::current()), began_(Work::now() - static_cast<int64_t>(spent * kNanoseconds)) {
+        : Languages(SharedAutomata::current(), Work::now() - static_cast<int64_t>(spent * kNanoseconds)) {
         auto& [before_comma, after_comma, before_colon, after_colon] = separators;
         FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon),
                           std::move(after_colon),  indent.has_value(),     indent.value_or("")};
@@ -51,22 +49,9 @@ public:
         const Work call(max_seconds, Work::Manner::kRelease, began_);
         SharedAutomata::clear_out();
     }
-    uint64_t generation() const { return shared_->generation; }
     // Whether a constraint can be embedded in this one.
     bool shares(Constraint& constraint) const { return constraint.lives_in(shared_); }
 
-    NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
-        const Call call(*this);
-        Ranges ranges;
-        for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
-        return shared_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
-    }
-    NodeId concat(const std::vector<NodeId>& parts) {
-        const Call call(*this);
-        NodeId out = kEpsilon;
-        for (size_t k = parts.size(); k-- > 0;) out = shared_->kernel.concat(parts[k], out);
-        return out;
-    }
     // `texts`: a list of the caller's, which must not change during the call.
     NodeId literals(const nb::list& texts) {
         const Work call(budget_.max_seconds, Work::Manner::kGiveWay, began_);
@@ -77,28 +62,6 @@ public:
             copies.emplace_back(view(nb::cast<nb::bytes>(texts[k])));
         }
         return literals_of(std::move(copies));
-    }
-    NodeId alternation(const std::vector<NodeId>& parts) {
-        constexpr size_t kMany = 10'000;  // sorting them takes some milliseconds, without a poll
-        const Call call(*this);
-        if (parts.size() > kMany) Work::release();
-        return shared_->kernel.alternation(parts);
-    }
-    NodeId conjunction(const std::vector<NodeId>& parts) {
-        const Call call(*this);
-        return shared_->kernel.conjunction(parts);
-    }
-    NodeId complement(NodeId inner) {
-        const Call call(*this);
-        return shared_->kernel.complement(inner);
-    }
-    NodeId repeat(NodeId inner, uint32_t low, int64_t high) {
-        const Call call(*this);
-        return shared_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
-    }
-    NodeId any_string(int encoding) {
-        const Call call(*this);
-        return shared_->kernel.any_string(static_cast<Encoding>(encoding));
     }
     using Ends = std::vector<std::tuple<std::string, int32_t, bool>>;  // digits, exponent of the first one, open
     // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no
@@ -131,17 +94,6 @@ public:
         const Call call(*this);
         return shared_->kernel.number(rule);
     }
-    // Any substring of a text in UTF-8, except the empty one. Its table is made while others use the automata.
-    NodeId substring(const nb::bytes& text) {
-        std::shared_ptr<const SubstringTable> table;
-        {
-            const Work call(budget_.max_seconds, Work::Manner::kRelease, began_);
-            const std::string_view given = view(text);
-            table = SubstringTable::of(given);
-        }
-        const Call call(*this);
-        return shared_->kernel.substring(std::move(table));
-    }
     uint64_t count_words(NodeId node, uint64_t limit) {
         const Call call(*this);
         return shared_->kernel.count_words(node, limit);
@@ -149,10 +101,6 @@ public:
     bool is_open(NodeId node) {
         const Call call(*this);
         return shared_->kernel.is_open(node);
-    }
-    bool is_empty(NodeId node) {
-        const Call call(*this);
-        return shared_->kernel.is_empty(node);
     }
 
     ValueId declare_value() { return json_->program().declare_value(); }
@@ -242,16 +190,6 @@ public:
         return shared_->kernel.literals(std::move(texts));
     }
     bool productive(ValueId id) const { return json_->program().productive(id); }
-    // The time of a call counts from the making of the builder: all of its calls are one compilation.
-    class Call {
-    public:
-        explicit Call(Builder& builder, Work::Manner manner = Work::Manner::kRelease)
-            : work_(builder.budget_.max_seconds, manner, builder.began_), guard_(*builder.shared_, &builder.budget_) {}
-
-    private:
-        Work work_;
-        ExclusiveLock guard_;
-    };
     void settle(ValueId root) {
         const Call call(*this);
         json_->finish(root);
@@ -383,10 +321,7 @@ private:
     static uint32_t clamp(int64_t high) {
         return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high);
     }
-    std::shared_ptr<SharedAutomata> shared_;
     std::shared_ptr<JsonAutomaton> json_;
-    Budget budget_;
-    const int64_t began_;  // the time counts from here, with the seconds already spent by the caller
 };
 
 }  // namespace schemagen

@@ -673,26 +673,38 @@ void bind_vocabulary(nb::module_& m) {
         .def_prop_ro("tail_count", &VocabularyTables::tail_count);
 }
 
+void bind_languages(nb::module_& m) {
+    nb::class_<Languages>(m, "Languages")
+        .def(nb::init<>())
+        .def_prop_ro("generation", &Languages::generation)
+        .def_prop_ro("memory_bytes", &Languages::memory_bytes)
+        .def_prop_ro("size", &Languages::size)
+        .def("chars", &Languages::chars)
+        .def("concat", &Languages::concat)
+        .def("alternation", &Languages::alternation)
+        .def("conjunction", &Languages::conjunction)
+        .def("complement", &Languages::complement)
+        .def("repeat", &Languages::repeat)
+        .def("any_string", &Languages::any_string)
+        .def("substring", &Languages::substring)
+        .def("is_empty", &Languages::is_empty)
+        .def("is_empty_within", &Languages::is_empty_within)
+        .def("is_nullable", &Languages::is_nullable)
+        .def("after", &Languages::after)
+        .def("matches", &Languages::matches)
+        .def("ends", &Languages::ends);
+}
+
 void bind_builder(nb::module_& m) {
-    nb::class_<Builder>(m, "Builder")
+    nb::class_<Builder, Languages>(m, "Builder")
         .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators, std::optional<std::string>,
                       bool, double>(),
              "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
              "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none(),
              "around"_a = true, "spent"_a = 0.0)
-        .def_prop_ro("generation", &Builder::generation)
-        .def("chars", &Builder::chars)
-        .def("concat", &Builder::concat)
-        .def("alternation", &Builder::alternation)
-        .def("conjunction", &Builder::conjunction)
-        .def("complement", &Builder::complement)
-        .def("repeat", &Builder::repeat)
         .def("literals", &Builder::literals)
-        .def("substring", &Builder::substring)
         .def("number", &Builder::number)
-        .def("any_string", &Builder::any_string)
         .def("count_words", &Builder::count_words)
-        .def("is_empty", &Builder::is_empty)
         .def("is_open", &Builder::is_open)
         .def("declare_value", &Builder::declare_value)
         .def("define_value", &Builder::define_value)
@@ -922,6 +934,7 @@ NB_MODULE(_core, m) {
     nb::register_exception_translator(translate);
     connect_interpreter(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
     bind_vocabulary(m);
+    bind_languages(m);
     bind_builder(m);
     bind_reader(m);
     bind_constraint(m);

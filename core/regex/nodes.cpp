@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <unordered_set>
 
 #include "regex/merging.hpp"
@@ -33,8 +34,8 @@ Nodes::Nodes() {
     nodes_.push_back({.kind = Kind::kEmpty, .emptiness = 1});
     nodes_.push_back({.kind = Kind::kEpsilon, .nullable = true, .emptiness = 0});
     anything_ = intern({.kind = Kind::kNot, .nullable = true, .boolean = true, .emptiness = 0, .a = kEmpty});
-    any_[0] = any_[1] = any_[2] = UINT32_MAX;
-    for (int k = 0; k < 3; ++k) any_[k] = repeat(chars(static_cast<Encoding>(k), {{0, kMaxCodePoint}}), 0, kUnbounded);
+    std::fill(std::begin(any_), std::end(any_), UINT32_MAX);
+    for (int k = 0; k < 4; ++k) any_[k] = repeat(chars(static_cast<Encoding>(k), {{0, kMaxCodePoint}}), 0, kUnbounded);
 }
 
 NodeId Nodes::intern(Node node, const std::vector<NodeId>& kids) {
@@ -85,9 +86,10 @@ NodeId Nodes::chars_node(Phase phase, Ranges ranges, uint32_t a, uint32_t b) {
 }
 
 NodeId Nodes::chars(Encoding encoding, Ranges ranges) {
+    ranges = normalise(std::move(ranges));
+    if (encoding == Encoding::kText) return chars_node(Phase::kStartUtf8, std::move(ranges));
     Phase phase = static_cast<Phase>(static_cast<uint8_t>(Phase::kStartUtf8) + static_cast<uint8_t>(encoding));
-    return chars_node(phase,
-                      intersect(normalise(std::move(ranges)), kScalarValues));  // a lone surrogate has no UTF-8 form
+    return chars_node(phase, intersect(ranges, kScalarValues));  // a lone surrogate has no UTF-8 form
 }
 
 NodeId Nodes::any_string(Encoding encoding) { return any_[static_cast<uint8_t>(encoding)]; }

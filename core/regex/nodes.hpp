@@ -38,7 +38,8 @@ constexpr NodeId kEpsilon = 1;
 constexpr uint32_t kUnbounded = UINT32_MAX;
 constexpr uint32_t kMaxCodePoint = 0x10FFFF;
 
-enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
+// kText is UTF-8 in which halves of surrogate pairs have a form, too, as in a `str` of Python.
+enum class Encoding : uint8_t { kUtf8, kJson, kCanonical, kText };
 
 enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kSubstring, kConcat, kRepeat, kOr, kAnd, kNot };
 
@@ -146,7 +147,9 @@ public:
     NodeId at_substring(const SubstringPlace& place);
     const SubstringTable& substring_table(uint32_t table) const { return *substrings_[table]; }
     size_t substring_bytes() const;  // of all tables
-    bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
+    bool is_any_string(NodeId node) const {
+        return node == any_[0] || node == any_[1] || node == any_[2] || node == any_[3];
+    }
     size_t size() const { return nodes_.size(); }
     size_t memory_bytes() const;  // about
 
@@ -188,7 +191,7 @@ protected:
     std::deque<ByteCuts> cuts_;
     HashIndex cuts_index_;
     std::deque<CharsRow> rows_;
-    NodeId any_[3];
+    NodeId any_[4];
     NodeId anything_;  // every byte string: the complement of nothing
 };
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
 from schemagen.regex import ast
-from schemagen.regex.derivatives import is_empty
+from schemagen.regex.language import is_empty
 from schemagen.regex.wildcards import text_up_to
 
 if TYPE_CHECKING:

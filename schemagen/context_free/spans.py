@@ -27,7 +27,7 @@ from schemagen.context_free.simplify import nullable_rules
 from schemagen.context_free.syntax import MARK, Guest, Lexeme, Rule, Terminal, Text, TokenRun, refuse_tokens
 from schemagen.errors import LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import Recogniser
+from schemagen.regex.language import Language
 from schemagen.regex.wildcards import paragraph_text
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class _Step(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _recogniser(regex: ast.Regex) -> Recogniser:
-    return Recogniser(regex)
+def _language(regex: ast.Regex) -> Language:
+    return Language(regex)
 
 
 class _Reader:
@@ -107,13 +107,13 @@ class _Reader:
 
     def _read(self, symbol: Readable, start: int) -> list[int]:
         if isinstance(symbol, Text):
-            return _recogniser(symbol.regex).ends(self._text, start)
+            return _language(symbol.regex).ends(self._text, start)
         if isinstance(symbol, Guest):
             return self._guest_ends(symbol, start)
         if isinstance(symbol, Terminal):
             return sorted({end for way in self._grammar.terminals[symbol.name] for end in self._lexeme(way, start)})
         if isinstance(symbol, TokenRun):  # of tokens a text says nothing but that each has a character
-            ends = [len(self._text)] if symbol.has_lines else _recogniser(paragraph_text()).ends(self._text, start)
+            ends = [len(self._text)] if symbol.has_lines else _language(paragraph_text()).ends(self._text, start)
             return list(range(start + symbol.low, ends[-1] + 1)) if ends else []
         return []
 
@@ -121,11 +121,11 @@ class _Reader:
         """Yield the places where a lexeme may end, given the text after it."""
         text = self._text
         if lexeme.marked:
-            yield from _recogniser(lexeme.text).ends_before(text, start, MARK)
+            yield from _language(lexeme.text).ends_before(text, start, MARK)
             return
-        longer = [] if lexeme.longer == ast.EMPTY else _recogniser(lexeme.longer).ends(text, start)
+        longer = [] if lexeme.longer == ast.EMPTY else _language(lexeme.longer).ends(text, start)
         last = longer[-1] if longer else 0
-        yield from (end for end in _recogniser(lexeme.text).ends(text, start) if end >= last)
+        yield from (end for end in _language(lexeme.text).ends(text, start) if end >= last)
 
 
 class _Chart:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Union as _Union
 
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast
-from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.ast import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

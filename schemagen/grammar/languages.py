@@ -150,7 +150,7 @@ def _regex_of_grammar(spec: ContextFree[Any]) -> ast.Regex:
 
 def unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
     """Return the error of a pattern or choice that no text matches because it asks for what no text contains."""
-    from schemagen.regex.surrogates import surrogate_words
+    from schemagen.regex.lowering import surrogate_words
 
     why = surrogate_words(*((spec.pattern,) if isinstance(spec, Regex) else spec.options))
     if not why:

@@ -21,7 +21,7 @@ from schemagen.errors import (
     UnsupportedTypeError,
     ValidationFailed,
 )
-from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.ast import HashedOnce, hashed_once
 from schemagen.regex.text_groups import TEXT_GROUPS
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from interegular.fsm import FSM, Alphabet
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.graphs import blocks_of, reached
-from schemagen.regex.substrings import substring_automaton
+from schemagen.regex.substrings import suffix_automaton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -103,6 +103,8 @@ def _char_classes(regex: ast.Regex) -> Iterator[ast.Chars]:
 
 
 DEAD = -1
+#: Characters of a text whose substrings are taken.
+MAX_TEXT = 20_000
 #: An automaton with epsilon moves has a few times more states than the deterministic one of the same expression.
 _NFA_FACTOR = 40
 
@@ -324,7 +326,13 @@ class Construction:
 
     def _substring(self, nfa: Nfa, regex: ast.Substring, start: int, end: int) -> None:
         """Add the substrings of a text; each of them may end."""
-        moves = substring_automaton(regex.text)
+        if len(regex.text) > MAX_TEXT:
+            raise LimitError(
+                f"the substrings of a text of {len(regex.text):,} characters in pure Python, limit {MAX_TEXT:,}",
+                why="each of their states is a dictionary here",
+                fix="use the compiled engine, which takes some MB of text",
+            )
+        moves = suffix_automaton(regex.text)
         states = [start, *(nfa.new_state() for _ in moves[1:])]
         for state, targets in zip(states, moves, strict=True):
             self.budget.spend(len(nfa.moves), _NFA_FACTOR)

@@ -2,15 +2,16 @@
 
 dialects -> parse -> syntax           pattern text, with its assertions
 dialects -> assertions -> automaton   assertions -> intersection and complement
-derivatives, text                     matching, emptiness, Python `re` text
+lowering -> language                  nodes of the compiled core; matching, emptiness
+printing                              Python `re` text
 """
 
-from schemagen.regex.derivatives import Recogniser, is_empty, is_subset, matches
 from schemagen.regex.dialects import parse_ecma, parse_pattern, parse_python, parse_rust
+from schemagen.regex.language import Language, is_empty, is_subset, matches
 from schemagen.regex.printing import to_python_re
 
 __all__ = [
-    "Recogniser",
+    "Language",
     "is_empty",
     "is_subset",
     "matches",

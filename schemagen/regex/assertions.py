@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from schemagen.regex.alphabet import Alphabet
 from schemagen.regex.ast import (
     ANY_STRING,
     EMPTY,
@@ -49,7 +50,6 @@ from schemagen.regex.ast import (
     star,
     union,
 )
-from schemagen.regex.derivatives import Alphabet
 from schemagen.regex.edges import (
     absorb_left,
     absorb_right,

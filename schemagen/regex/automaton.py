@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedPatternError
+from schemagen.regex.alphabet import character_sets
 from schemagen.regex.assertions import NotAlgebraicError, Translator, prefix_language
-from schemagen.regex.ast import ANY_STRING, EPSILON, Concat, Ranges, Regex
-from schemagen.regex.derivatives import Algebra, State, character_sets
+from schemagen.regex.ast import ANY_STRING, EPSILON, Chars, Concat, Ranges, Regex
 from schemagen.regex.elimination import Automaton, automaton_regex
+from schemagen.regex.language import States
+from schemagen.regex.lowering import EMPTY_NODE, EPSILON_NODE
 from schemagen.regex.syntax import (
     PLAIN,
     After,
@@ -47,15 +49,15 @@ MAX_STATES = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rest:
-    """The rest of a pattern: ``node`` (or a leaf that is being matched), then ``then``. Interned, so eq is `is`."""
+    """The rest of a pattern: ``node`` (or a leaf that is being matched, a state), then ``then``. Interned, so eq is `is`."""
 
-    node: Syntax | State
+    node: Syntax | int
     then: _Rest | None
 
 
 #: (leaf that is being matched, syntax after it) -> obligation; (None, None) is a finished thread.
-_Threads = dict[tuple[State | None, _Rest | None], State]
-_Key = tuple[tuple[State, ...], frozenset[tuple[tuple[State | None, _Rest | None], State]]]
+_Threads = dict[tuple[int | None, _Rest | None], int]
+_Key = tuple[tuple[int, ...], frozenset[tuple[tuple[int | None, _Rest | None], int]]]
 
 
 def _parts(syntax: Syntax) -> Iterator[Syntax]:
@@ -80,17 +82,17 @@ class _Machine:
         behinds = [node for node in nodes if isinstance(node, LookBehind)]
         self._behind_index = {id(node): index for index, node in enumerate(behinds)}
         behind_languages = [_before(node) for node in behinds]
-        self.algebra = Algebra(self._sets(nodes, behind_languages, translator.kinds))
-        self.behinds = tuple(map(self.algebra.build, behind_languages))
-        kind_bits = [self.algebra.alphabet.bits(ranges) for ranges in translator.kinds]
-        numbers = range(self.algebra.alphabet.size)
+        self.states = States(self._sets(nodes, behind_languages, translator.kinds))
+        self.behinds = tuple(map(self.states.build, behind_languages))
+        kind_bits = [self.states.alphabet.bits(ranges) for ranges in translator.kinds]
+        numbers = range(self.states.alphabet.size)
         self.kind_of = [next(k for k, bits in enumerate(kind_bits) if bits >> number & 1) for number in numbers]
         self._kind_bits = kind_bits
         self._rests: dict[tuple[int, int], _Rest] = {}
         self._loops: dict[tuple[int, int, int | None], Loop] = {}
         #: Keeps the nodes alive whose ids are keys above.
         self._syntax = syntax
-        self._leaves: dict[int, State] = {}
+        self._leaves: dict[int, int] = {}
         self._sets_by_node: dict[int, int] = {}
 
     def _sets(self, nodes: Iterable[Syntax], behinds: Iterable[Regex], kinds: Iterable[Ranges]) -> Iterator[Ranges]:
@@ -107,63 +109,63 @@ class _Machine:
             elif isinstance(node, PLAIN):
                 yield from character_sets(node)
 
-    def _rest(self, node: Syntax | State, then: _Rest | None) -> _Rest:
-        return self._rests.setdefault((id(node), id(then)), _Rest(node, then))
+    def _rest(self, node: Syntax | int, then: _Rest | None) -> _Rest:
+        key = -node if isinstance(node, int) else id(node)
+        return self._rests.setdefault((key, id(then)), _Rest(node, then))
 
     def start(self) -> _Key:
         """Return the state at the start of the text."""
-        return self._expand(0, self.behinds, [(self._rest(self._syntax, None), self.algebra.top)])
+        return self._expand(0, self.behinds, [(self._rest(self._syntax, None), self.states.top)])
 
     def successor(self, key: _Key, number: int) -> _Key:
         """Return the state after a character of class ``number``."""
-        algebra = self.algebra
-        behinds = tuple(algebra.derivative(state, number) for state in key[0])
-        seeds: list[tuple[_Rest | None, State]] = []
+        states = self.states
+        behinds = tuple(states.derivative(state, number) for state in key[0])
+        seeds: list[tuple[_Rest | None, int]] = []
         for (leaf, then), obligation in key[1]:
             if leaf is not None:
-                remains = self._rest(algebra.derivative(leaf, number), then)
-                seeds.append((remains, algebra.derivative(obligation, number)))
+                remains = self._rest(states.derivative(leaf, number), then)
+                seeds.append((remains, states.derivative(obligation, number)))
         return self._expand(self.kind_of[number], behinds, seeds)
 
-    @staticmethod
-    def accepting(key: _Key) -> bool:
+    def accepting(self, key: _Key) -> bool:
         """Return whether the text may end in this state."""
-        return any(leaf is None and obligation.nullable for (leaf, _), obligation in key[1])
+        return any(leaf is None and self.states.is_nullable(obligation) for (leaf, _), obligation in key[1])
 
-    def _expand(self, kind: int, behinds: tuple[State, ...], seeds: Iterable[tuple[_Rest | None, State]]) -> _Key:
+    def _expand(self, kind: int, behinds: tuple[int, ...], seeds: Iterable[tuple[_Rest | None, int]]) -> _Key:
         """Follow everything that consumes no character, at a position whose left side is known."""
-        algebra, threads = self.algebra, _Threads()
+        threads = _Threads()
         stack, seen = list(seeds), set()
         while stack:
             poll()
             entry = stack.pop()
             rest, obligation = entry
-            if entry in seen or obligation is algebra.bottom:
+            if entry in seen or obligation == EMPTY_NODE:
                 continue
             seen.add(entry)
-            if rest is None or isinstance(rest.node, State):
+            if rest is None or isinstance(rest.node, int):
                 self._add(threads, rest, obligation)
             if rest is not None:
                 stack.extend(self._step(rest, obligation, kind, behinds))
         return behinds, frozenset(threads.items())
 
-    def _add(self, threads: _Threads, rest: _Rest | None, obligation: State) -> None:
+    def _add(self, threads: _Threads, rest: _Rest | None, obligation: int) -> None:
         """Add a thread, merged with one that differs in its obligation only."""
-        key: tuple[State | None, _Rest | None] = (None, None)
+        key: tuple[int | None, _Rest | None] = (None, None)
         if rest is not None:
-            assert isinstance(rest.node, State), "only leaves wait for a character"
-            if rest.node in (self.algebra.bottom, self.algebra.empty):
+            assert isinstance(rest.node, int), "only leaves wait for a character"
+            if rest.node in (EMPTY_NODE, EPSILON_NODE):
                 return
             key = (rest.node, rest.then)
-        threads[key] = self.algebra.union([obligation, threads.get(key, self.algebra.bottom)])
+        threads[key] = self.states.union([obligation, threads.get(key, EMPTY_NODE)])
 
     def _step(
-        self, rest: _Rest, obligation: State, kind: int, behinds: tuple[State, ...]
-    ) -> Iterable[tuple[_Rest | None, State]]:
+        self, rest: _Rest, obligation: int, kind: int, behinds: tuple[int, ...]
+    ) -> Iterable[tuple[_Rest | None, int]]:
         """Return the steps from the head of ``rest`` that read no character."""
         node, then = rest.node, rest.then
-        if isinstance(node, State):
-            return [(then, obligation)] if node.nullable else []
+        if isinstance(node, int):
+            return [(then, obligation)] if self.states.is_nullable(node) else []
         if isinstance(node, PLAIN):
             return [(self._rest(self._leaf(node), then), obligation)]
         if isinstance(node, Sequence):
@@ -180,13 +182,13 @@ class _Machine:
             holds = node.edge if kind == 0 else self._kind_bits[kind] & self._bits(node) != 0
             return [(then, obligation)] if holds else []
         if isinstance(node, LookBehind):
-            holds = behinds[self._behind_index[id(node)]].nullable != node.negative
+            holds = self.states.is_nullable(behinds[self._behind_index[id(node)]]) != node.negative
             return [(then, obligation)] if holds else []
-        return [(then, self.algebra.intersection([obligation, self._claim(node, kind)]))]
+        return [(then, self.states.intersection([obligation, self._claim(node, kind)]))]
 
-    def _rounds(self, node: Loop, then: _Rest | None, obligation: State) -> list[tuple[_Rest | None, State]]:
+    def _rounds(self, node: Loop, then: _Rest | None, obligation: int) -> list[tuple[_Rest | None, int]]:
         """Return leaving a loop, and one more round of it."""
-        options: list[tuple[_Rest | None, State]] = [(then, obligation)] if node.low == 0 else []
+        options: list[tuple[_Rest | None, int]] = [(then, obligation)] if node.low == 0 else []
         if node.high != 0:
             low, high = max(node.low - 1, 0), None if node.high is None else node.high - 1
             key = (id(node.inner), low, high)
@@ -198,22 +200,22 @@ class _Machine:
         """Return the classes of a set. Cached: finding it by its ranges takes long."""
         known = self._sets_by_node.get(id(node))
         if known is None:
-            known = self._sets_by_node[id(node)] = self.algebra.alphabet.bits(node.ranges)
+            known = self._sets_by_node[id(node)] = self.states.alphabet.bits(node.ranges)
         return known
 
-    def _leaf(self, node: Regex) -> State:
+    def _leaf(self, node: Regex) -> int:
         if id(node) not in self._leaves:
-            self._leaves[id(node)] = self.algebra.build(node)
+            self._leaves[id(node)] = self.states.build(node)
         return self._leaves[id(node)]
 
-    def _claim(self, node: After | Ahead | LookAhead, kind: int) -> State:
+    def _claim(self, node: After | Ahead | LookAhead, kind: int) -> int:
         """Return the condition of an assertion on the rest of the text."""
         if isinstance(node, LookAhead):
             return self._leaf(self._claims[id(node)][kind])
         if isinstance(node, Ahead):
             return self._leaf(node.language)
-        some = self.algebra.concat(self.algebra.chars(self._bits(node)), self.algebra.top)
-        return self.algebra.union([self.algebra.empty, some]) if node.edge else some
+        some = self.states.concat([self.states.build(Chars(node.ranges)), self.states.top])
+        return self.states.union([EPSILON_NODE, some]) if node.edge else some
 
 
 def _claims(node: LookAhead, translator: Translator) -> tuple[Regex, ...]:
@@ -260,7 +262,7 @@ def pattern_language(syntax: Syntax, end: Regex) -> Regex:
     edges: list[dict[int, int]] = []
     for key in keys:
         targets: dict[int, int] = {}
-        for number in range(machine.algebra.alphabet.size):
+        for number in range(machine.states.alphabet.size):
             target = machine.successor(key, number)
             if target not in index:
                 index[target] = len(keys)
@@ -269,7 +271,7 @@ def pattern_language(syntax: Syntax, end: Regex) -> Regex:
         edges.append(targets)
         _check(len(keys))
     accepting = {number for number, key in enumerate(keys) if machine.accepting(key)}
-    return automaton_regex(Automaton(edges, accepting), machine.algebra.alphabet)
+    return automaton_regex(Automaton(edges, accepting), machine.states.alphabet)
 
 
 def eliminate_booleans(regex: Regex) -> Regex:
@@ -278,22 +280,22 @@ def eliminate_booleans(regex: Regex) -> Regex:
     Raises:
         LimitError: More than `MAX_STATES` derivatives, or an expression of more than `MAX_NODES` nodes.
     """
-    algebra = Algebra((*character_sets(regex), *character_sets(ANY_STRING)))
-    states = [algebra.build(regex)]
-    index = {states[0]: 0}
+    states = States((*character_sets(regex), *character_sets(ANY_STRING)))
+    found = [states.build(regex)]
+    index = {found[0]: 0}
     edges: list[dict[int, int]] = []
-    for state in states:
+    for state in found:
         poll()
         targets: dict[int, int] = {}
-        for bits, target in algebra.successors(state):
+        for bits, target in states.successors(state):
             if target not in index:
-                index[target] = len(states)
-                states.append(target)
-            targets[index[target]] = targets.get(index[target], 0) | bits
+                index[target] = len(found)
+                found.append(target)
+            targets[index[target]] = bits
         edges.append(targets)
-        _check(len(states))
-    accepting = {number for number, state in enumerate(states) if state.nullable}
-    return automaton_regex(Automaton(edges, accepting), algebra.alphabet)
+        _check(len(found))
+    accepting = {number for number, state in enumerate(found) if states.is_nullable(state)}
+    return automaton_regex(Automaton(edges, accepting), states.alphabet)
 
 
 def _check(count: int) -> None:

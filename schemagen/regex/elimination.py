@@ -28,7 +28,7 @@ from schemagen.regex.edges import optional_of
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
-    from schemagen.regex.derivatives import Alphabet
+    from schemagen.regex.alphabet import Alphabet
 
 MAX_NODES = 20_000
 

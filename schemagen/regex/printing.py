@@ -29,9 +29,6 @@ from schemagen.regex.ast import (
     invert_ranges,
 )
 from schemagen.regex.automaton import eliminate_booleans
-from schemagen.regex.derivatives import Recogniser, is_empty, is_subset, matches
-
-__all__ = ["Recogniser", "is_empty", "is_subset", "matches", "to_python_re"]
 
 _ESCAPED = frozenset("\\^$.|?*+()[]{}-&~# ")
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}

@@ -13,16 +13,10 @@ which ends at ``lengths[state]`` and begins after the length of its link.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from schemagen.errors import LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-#: Characters of a text whose automaton is made here.
-MAX_TEXT = 20_000
 
 
 class _Construction:
@@ -74,21 +68,3 @@ def suffix_automaton(symbols: Iterable[str]) -> list[Mapping[str, int]]:
     for symbol in symbols:
         growing.append(symbol)
     return list(growing.moves)
-
-
-@lru_cache(maxsize=16)
-def substring_automaton(text: str) -> list[Mapping[str, int]]:
-    """Return the moves of the automaton of all substrings of a text, by character; see `suffix_automaton`.
-
-    Raises:
-        LimitError: The text has more than `MAX_TEXT` characters.
-
-    Cost: some 10 us and 400 bytes a character.
-    """
-    if len(text) > MAX_TEXT:
-        raise LimitError(
-            f"the substrings of a text of {len(text):,} characters in pure Python, limit {MAX_TEXT:,}",
-            why="each of their states is a dictionary here",
-            fix="use the compiled engine, which takes some MB of text",
-        )
-    return suffix_automaton(text)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import matches
+from schemagen.regex.language import matches
 from schemagen.schema.formats.table import known_format, known_superset
 from schemagen.schema.ir import (
     ANY,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import PatternError, UnsupportedSchemaError
 from schemagen.regex import parse_pattern
-from schemagen.regex.derivatives import matches
+from schemagen.regex.language import matches
 from schemagen.schema.keywords import PATTERN_DIALECT
 
 if TYPE_CHECKING:

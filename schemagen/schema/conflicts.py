@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemagen.errors import LimitError
-from schemagen.regex.surrogates import surrogate_words
+from schemagen.regex.lowering import surrogate_words
 from schemagen.schema.document import draft_of
 from schemagen.schema.ir import pointer_of
 from schemagen.schema.keyword_table import COMPANIONS, NEGATING, READERS, SCHEMA_MAPS, SELF_CONTAINED, Holds, named

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import is_empty
+from schemagen.regex.language import is_empty
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:

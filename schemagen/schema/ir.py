@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.regex import ast
-from schemagen.regex.hashing import HashedOnce, value_class
+from schemagen.regex.ast import HashedOnce, value_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -36,7 +36,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
 from schemagen.regex import ast, is_empty
-from schemagen.regex.derivatives import matches
+from schemagen.regex.language import matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.schema.ir import NEVER, SchemaRef, intersection_of
 from schemagen.schema.scalars import number_pattern, string_pattern

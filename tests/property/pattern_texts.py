@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.regex.derivatives import Algebra, character_sets
+from schemagen.regex.alphabet import character_sets
+from schemagen.regex.language import States
+from schemagen.regex.lowering import EMPTY_NODE
 
 if TYPE_CHECKING:
     import random
@@ -155,19 +157,19 @@ def members(rng: random.Random, language: ast.Regex, count: int, longest: int = 
 
     The ends of ranges are drawn as often as what lies between, for it is there that tables differ.
     """
-    algebra = Algebra(character_sets(language))
-    start = algebra.build(language)
+    states = States(character_sets(language))
+    start = states.build(language)
     found = []
     for _ in range(count):
         state, text = start, ""
-        best = text if state.nullable else None
+        best = text if states.is_nullable(state) else None
         for _ in range(longest):
-            options = [(bits, after) for bits, after in algebra.successors(state) if after is not algebra.bottom]
+            options = [(bits, after) for bits, after in states.successors(state) if after != EMPTY_NODE]
             if not options or (best is not None and rng.random() < stop):
                 break
             bits, state = rng.choice(options)
-            text += _member(rng, algebra.alphabet.ranges(bits))
-            best = text if state.nullable else best
+            text += _member(rng, states.alphabet.ranges(bits))
+            best = text if states.is_nullable(state) else best
         if best is not None:
             found.append(best)
     return found

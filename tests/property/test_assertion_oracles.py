@@ -11,8 +11,8 @@ from schemagen.context_free.syntax import MARK
 from schemagen.regex import ast, parse_python
 from schemagen.regex.assertions import NotAlgebraicError, Translator
 from schemagen.regex.automaton import pattern_language
-from schemagen.regex.derivatives import is_subset
 from schemagen.regex.edges import restrict_first, restrict_last
+from schemagen.regex.language import is_subset
 from schemagen.regex.parse import parse_syntax
 
 _ATOMS = [

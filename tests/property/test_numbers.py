@@ -12,7 +12,7 @@ import pydantic
 from hypothesis import assume, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
-from schemagen.regex.derivatives import matches
+from schemagen.regex.language import matches
 from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic_core import SchemaError
 
 from schemagen.errors import LimitError, PatternError
-from schemagen.regex import Recogniser, parse_pattern
+from schemagen.regex import Language, parse_pattern
 from tests.property.pattern_texts import PythonPatterns, RustPatterns, members, neighbours
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def compare(rng: random.Random, engine: str, patterns: int) -> dict[str, int]:
             continue
         try:
             language = parse_pattern(pattern, dialect, search=True)
-            recogniser = Recogniser(language)
+            recogniser = Language(language)
             inside = members(rng, language, 8)
         except (PatternError, LimitError) as error:
             unread(error, pattern, engine)

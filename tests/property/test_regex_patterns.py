@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from schemagen.errors import LimitError, PatternError, UnsupportedPatternError
-from schemagen.regex import Recogniser, parse_ecma, parse_python, to_python_re
+from schemagen.regex import Language, parse_ecma, parse_python, to_python_re
 from tests import corpora
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_language_is_that_of_re(pattern: str, texts: list[str], search: bool) ->
         printed = re.compile(to_python_re(language))
     except (re.error, LimitError, UnsupportedPatternError):
         return
-    recogniser = Recogniser(language)
+    recogniser = Language(language)
     for text in texts:
         expected = bool((compiled.search if search else compiled.fullmatch)(text))
         assert recogniser.matches(text) == expected, (pattern, text)
@@ -114,7 +114,7 @@ def test_every_pattern_of_real_schemas_is_compiled(record_property: Any, part: i
     compared = refused = 0
     for pattern in patterns:
         try:
-            recogniser = Recogniser(parse_ecma(pattern))
+            recogniser = Language(parse_ecma(pattern))
         except UnsupportedPatternError as error:
             if "back-reference" not in error.fact:
                 raise

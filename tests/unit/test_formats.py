@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from schemagen.regex import ast
-from schemagen.regex.derivatives import Recogniser, is_subset, matches
+from schemagen.regex.language import Language, is_subset, matches
 from schemagen.schema.formats.hosts import idn_email_regex
 from schemagen.schema.formats.table import (
     FORMATS,
@@ -35,11 +35,11 @@ SAMPLES = 150
 
 
 @cache
-def recogniser(name: str, dialect: Dialect = "json-schema") -> Recogniser:
+def recogniser(name: str, dialect: Dialect = "json-schema") -> Language:
     """A matcher of one format, kept because every test asks it often."""
     regex = format_regex(name, dialect=dialect)
     assert regex is not None
-    return Recogniser(regex)
+    return Language(regex)
 
 
 class Sampler:

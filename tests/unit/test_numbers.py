@@ -15,7 +15,7 @@ import pytest
 import schemagen
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import Recogniser
+from schemagen.regex.language import Language
 from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,
@@ -118,7 +118,7 @@ BOUNDS = [
 def test_every_short_text_agrees_with_exact_arithmetic(description: str) -> None:
     """Texts without exponent match iff their value satisfies the bounds; texts with one match only if it does."""
     bounds = parse(description)
-    positive = Recogniser(number_regex(bounds, STYLE))
+    positive = Language(number_regex(bounds, STYLE))
     wrong = []
     for text in short_texts():
         expected = satisfies(bounds, Fraction(Decimal(text)))
@@ -132,7 +132,7 @@ def test_every_short_text_agrees_with_exact_arithmetic(description: str) -> None
 def test_superset_has_every_satisfying_text_and_no_other_plain_one(description: str) -> None:
     """The over-approximation misses nothing, and on short texts without exponent it is exact."""
     bounds = parse(description)
-    superset = Recogniser(number_superset_regex(bounds))
+    superset = Language(number_superset_regex(bounds))
     wrong = []
     for text in short_texts():
         expected = satisfies(bounds, Fraction(Decimal(text)))
@@ -148,7 +148,7 @@ def test_malformed_numbers_never_match() -> None:
     for description in ("[*, *]", "[*, *] int", "[0, *]", "[-5, 5]", "[0, 100] / 7", "[*, *] / 0.5", "[*, *] / 3"):
         bounds = parse(description)
         for regex in (number_regex(bounds, STYLE), number_superset_regex(bounds)):
-            assert [text for text in bad if Recogniser(regex).matches(text)] == []
+            assert [text for text in bad if Language(regex).matches(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_malformed_numbers_never_match() -> None:
 )
 def test_exponents_within_the_bounds(description: str, inside: list[str], outside: list[str]) -> None:
     """Exponent forms that json.dumps writes are reachable, those that leave the range are not."""
-    recogniser = Recogniser(number_regex(parse(description), STYLE))
+    recogniser = Language(number_regex(parse(description), STYLE))
     assert [text for text in inside if not recogniser.matches(text)] == []
     assert [text for text in outside if recogniser.matches(text)] == []
 
 
 def test_no_exponents_if_the_style_has_none() -> None:
     """`NumberStyle.exponents` switches every exponent off."""
-    recogniser = Recogniser(number_regex(NumberBounds(), NumberStyle(exponents=False)))
+    recogniser = Language(number_regex(NumberBounds(), NumberStyle(exponents=False)))
     assert recogniser.matches("15.25")
     assert not recogniser.matches("1e5")
 
@@ -192,8 +192,8 @@ def test_exclusive_ends_hold_after_float_parsing(bound: str) -> None:
     style = NumberStyle(max_fraction_digits=30)
     texts = [format(Decimal(value), "f")[: len(str(int(value))) + 28] for value in (above, below)]
     close = [format(Decimal(bound) + Decimal(step) * Decimal("1e-19"), "f") for step in range(-9, 10)]
-    minimum = Recogniser(number_regex(NumberBounds(minimum=Decimal(bound), exclusive_minimum=True), style))
-    maximum = Recogniser(number_regex(NumberBounds(maximum=Decimal(bound), exclusive_maximum=True), style))
+    minimum = Language(number_regex(NumberBounds(minimum=Decimal(bound), exclusive_minimum=True), style))
+    maximum = Language(number_regex(NumberBounds(maximum=Decimal(bound), exclusive_maximum=True), style))
     assert [text for text in close if minimum.matches(text) and float(text) <= end] == []
     assert [text for text in close if maximum.matches(text) and float(text) >= end] == []
     assert minimum.matches(texts[0])
@@ -202,20 +202,20 @@ def test_exclusive_ends_hold_after_float_parsing(bound: str) -> None:
 
 def test_integer_ends_that_no_float_has_hold_after_float_parsing() -> None:
     """9007199254740993.0 reads as ...992.0, so it cannot be a text of a number that is at least ...993."""
-    recogniser = Recogniser(number_regex(NumberBounds(minimum=Decimal(2**53 + 1)), STYLE))
+    recogniser = Language(number_regex(NumberBounds(minimum=Decimal(2**53 + 1)), STYLE))
     assert not recogniser.matches("9007199254740993.0")
     assert recogniser.matches("9007199254740994.0")
-    integers = Recogniser(number_regex(NumberBounds(minimum=Decimal(2**53 + 1), integer=True), STYLE))
+    integers = Language(number_regex(NumberBounds(minimum=Decimal(2**53 + 1), integer=True), STYLE))
     assert integers.matches("9007199254740993")
     assert not integers.matches("9007199254740993.0")
 
 
 def test_superset_includes_texts_that_only_float64_puts_inside() -> None:
     """1.00000000000000000001 reads as 1.0, so it must not be generated for "not at most 1"."""
-    superset = Recogniser(number_superset_regex(NumberBounds(maximum=Decimal(1))))
+    superset = Language(number_superset_regex(NumberBounds(maximum=Decimal(1))))
     assert superset.matches("1.00000000000000000001")
     assert not superset.matches("1.001")
-    integers = Recogniser(number_superset_regex(NumberBounds(integer=True)))
+    integers = Language(number_superset_regex(NumberBounds(integer=True)))
     assert integers.matches("0.99999999999999999999")
     assert not integers.matches("0.75")
 
@@ -223,22 +223,22 @@ def test_superset_includes_texts_that_only_float64_puts_inside() -> None:
 def test_digit_caps_stop_runaways_and_grow_with_the_ends() -> None:
     """Digits are capped, but never below what an end or a divisor needs."""
     style = NumberStyle(max_integer_digits=3, max_fraction_digits=2)
-    free = Recogniser(number_regex(NumberBounds(), style))
+    free = Language(number_regex(NumberBounds(), style))
     assert free.matches("999.99")
     assert not free.matches("1000")
     assert not free.matches("0.001")
-    wide = Recogniser(number_regex(NumberBounds(minimum=Decimal("12345.678")), style))
+    wide = Language(number_regex(NumberBounds(minimum=Decimal("12345.678")), style))
     assert wide.matches("12345.678")
     assert wide.matches("999999")
-    fine = Recogniser(number_regex(NumberBounds(multiple_of=Decimal("0.0001")), style))
+    fine = Language(number_regex(NumberBounds(multiple_of=Decimal("0.0001")), style))
     assert fine.matches("0.0003")
 
 
 def test_integers_of_python_types_have_no_point() -> None:
     """`integer_fraction` decides whether 1.0 is an integer."""
     bounds = NumberBounds(integer=True)
-    assert Recogniser(number_regex(bounds, STYLE)).matches("1.0")
-    assert not Recogniser(number_regex(bounds, NumberStyle(integer_fraction=False))).matches("1.0")
+    assert Language(number_regex(bounds, STYLE)).matches("1.0")
+    assert not Language(number_regex(bounds, NumberStyle(integer_fraction=False))).matches("1.0")
 
 
 def test_empty_ranges_are_the_empty_language() -> None:
@@ -273,7 +273,7 @@ def test_literals_must_be_finite() -> None:
 )
 def test_value_regex_has_every_spelling(value: float, same: list[str], other: list[str]) -> None:
     """All texts that Python reads as the value match; texts of other digits do not."""
-    recogniser = Recogniser(number_value_regex(value))
+    recogniser = Language(number_value_regex(value))
     assert [text for text in same if not recogniser.matches(text)] == []
     assert [text for text in other if recogniser.matches(text)] == []
     missed = [text for text in short_texts() if json.loads(text) == value and not recogniser.matches(text)]
@@ -288,14 +288,14 @@ def test_unbounded_multiples_are_exact_or_refused(divisor: int) -> None:
         with pytest.raises(LimitError, match="multipleOf 9"):
             number_regex(bounds, STYLE)
         return
-    recogniser = Recogniser(number_regex(bounds, STYLE))
+    recogniser = Language(number_regex(bounds, STYLE))
     wrong = [value for value in range(3000) if recogniser.matches(str(value)) != (value % divisor == 0)]
     assert wrong == []
 
 
 def test_listed_multiples_need_no_small_automaton() -> None:
     """A bounded range is listed, whatever the divisor."""
-    recogniser = Recogniser(number_regex(parse("[0, 5000] / 97 int"), STYLE))
+    recogniser = Language(number_regex(parse("[0, 5000] / 97 int"), STYLE))
     assert [value for value in range(5200) if recogniser.matches(str(value))] == list(range(0, 5001, 97))
 
 
@@ -306,7 +306,7 @@ def test_refused_multiples_name_the_divisor_and_the_way_out() -> None:
         number_regex(bounds, STYLE)
     assert caught.value.fix
     assert divisor_of(bounds) == Multiple(1024, 2)
-    assert Recogniser(number_range_regex(bounds, STYLE)).matches("20.48")
+    assert Language(number_range_regex(bounds, STYLE)).matches("20.48")
 
 
 def test_multiple_descriptions_follow_exact_arithmetic() -> None:
@@ -333,13 +333,13 @@ def test_absurd_ends_cost_nothing() -> None:
     big, tiny = Decimal("1e999999999"), Decimal("1e-999999999")
     assert number_regex(NumberBounds(maximum=big), STYLE) == number_regex(NumberBounds(), STYLE)
     assert number_regex(NumberBounds(minimum=big), STYLE) is not None
-    assert Recogniser(number_regex(NumberBounds(minimum=Decimal("1e100")), STYLE)).matches("1" + "0" * 100)
+    assert Language(number_regex(NumberBounds(minimum=Decimal("1e100")), STYLE)).matches("1" + "0" * 100)
     with pytest.raises(LimitError, match="limit 800"):
         number_regex(NumberBounds(minimum=Fraction(10**900)), STYLE)
-    assert Recogniser(number_regex(NumberBounds(minimum=Decimal("1e60")), STYLE)).matches("1e70")
-    assert Recogniser(number_regex(NumberBounds(minimum=Decimal("1e60"), integer=True), STYLE)).matches("9" * 61)
-    assert Recogniser(number_regex(NumberBounds(minimum=tiny), STYLE)).matches("0.5")
-    assert not Recogniser(number_regex(NumberBounds(minimum=tiny), STYLE)).matches("0")
+    assert Language(number_regex(NumberBounds(minimum=Decimal("1e60")), STYLE)).matches("1e70")
+    assert Language(number_regex(NumberBounds(minimum=Decimal("1e60"), integer=True), STYLE)).matches("9" * 61)
+    assert Language(number_regex(NumberBounds(minimum=tiny), STYLE)).matches("0.5")
+    assert not Language(number_regex(NumberBounds(minimum=tiny), STYLE)).matches("0")
 
 
 def test_a_pattern_that_is_too_deep_is_a_limit() -> None:
@@ -350,4 +350,4 @@ def test_a_pattern_that_is_too_deep_is_a_limit() -> None:
 
 def test_multiple_condition_leaves_the_shape_to_the_range() -> None:
     """The bare condition speaks about digits only, so it accepts leading zeros."""
-    assert Recogniser(multiple_of_regex(Multiple(5, 0))).matches("005")
+    assert Language(multiple_of_regex(Multiple(5, 0))).matches("005")

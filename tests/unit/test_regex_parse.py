@@ -8,7 +8,7 @@ import re
 import pytest
 
 from schemagen.errors import InvalidPatternError, LimitError, PatternError, UnsupportedPatternError
-from schemagen.regex import Recogniser, matches, parse_ecma, parse_python, to_python_re
+from schemagen.regex import Language, matches, parse_ecma, parse_python, to_python_re
 from schemagen.regex.ast import ANY_STRING, Chars, Repeat, concat, literal
 
 pytestmark = pytest.mark.sampled(2)
@@ -186,7 +186,7 @@ SHARED_PATTERNS = [
 def test_both_dialects_agree_with_re_search(pattern: str) -> None:
     """A pattern that means the same in both dialects matches exactly where `re.search` finds it."""
     compiled = re.compile(pattern)
-    ecma, python = Recogniser(parse_ecma(pattern)), Recogniser(parse_python(pattern, search=True))
+    ecma, python = Language(parse_ecma(pattern)), Language(parse_python(pattern, search=True))
     for text in ASCII_TEXTS:
         expected = bool(compiled.search(text))
         assert python.matches(text) == expected, (pattern, text)
@@ -203,7 +203,7 @@ def test_python_dialect_agrees_with_re_fullmatch(pattern: str) -> None:
     """`parse_python` accepts what `re.fullmatch` accepts, and so does the text made from it."""
     compiled = re.compile(pattern)
     language = parse_python(pattern)
-    recogniser, again = Recogniser(language), re.compile(to_python_re(language))
+    recogniser, again = Language(language), re.compile(to_python_re(language))
     for text in ASCII_TEXTS:
         expected = bool(compiled.fullmatch(text))
         assert recogniser.matches(text) == expected, (pattern, text)
@@ -260,7 +260,7 @@ def test_python_dialect_agrees_with_re_fullmatch(pattern: str) -> None:
 @pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
 def test_python_only_constructs_agree_with_re(pattern: str) -> None:
     """Python's own constructs, Unicode classes included, mean what they mean in `re`."""
-    compiled, recogniser = re.compile(pattern), Recogniser(parse_python(pattern))
+    compiled, recogniser = re.compile(pattern), Language(parse_python(pattern))
     texts = [
         "a",
         "b",
@@ -483,7 +483,7 @@ def test_hostile_patterns_hit_a_limit(pattern: str) -> None:
 )
 def test_large_patterns_work(pattern: str, text: str) -> None:
     """Large patterns that denote something reasonable are compiled, not refused."""
-    recogniser = Recogniser(parse_ecma(pattern))
+    recogniser = Language(parse_ecma(pattern))
     assert recogniser.matches(text)
     assert not recogniser.matches(text + "\n!")
 

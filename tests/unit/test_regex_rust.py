@@ -15,7 +15,7 @@ from pydantic_core import SchemaValidator
 
 import schemagen
 from schemagen.errors import InvalidPatternError, LimitError, OptionError, PatternError, UnsupportedPatternError
-from schemagen.regex import Recogniser, is_empty, parse_ecma, parse_python, parse_rust, rust_sets
+from schemagen.regex import Language, is_empty, parse_ecma, parse_python, parse_rust, rust_sets
 from schemagen.regex.ast import invert_ranges, normalise_ranges
 from schemagen.types.reflection import reflect
 from schemagen.types.value_patterns import _PLAINLY_PORTABLE
@@ -225,7 +225,7 @@ def judge(pattern: str) -> Any:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_meaning_is_that_of_pydantic(pattern: str) -> None:
     """A text is in the language exactly if pydantic finds the pattern in it; so for the whole text."""
-    found, whole = Recogniser(parse_rust(pattern)), Recogniser(parse_rust(pattern, search=False))
+    found, whole = Language(parse_rust(pattern)), Language(parse_rust(pattern, search=False))
     finds = judge(pattern)
     matches = None if pattern.startswith("(?x)") else judge(rf"\A(?:{pattern})\z")
     for text in TEXTS:
@@ -291,7 +291,7 @@ def test_shipped_tables_are_those_of_the_crate(item: str) -> None:
 @pytest.mark.parametrize("item", [r"\w", r"\p{scx=Arab}", r"\P{L}", r"\p{emoji}"])
 def test_asked_sets_are_right_for_every_character(item: str) -> None:
     """The halving loses no code point of the first planes, nor the noncharacters of the last."""
-    found = Recogniser(parse_rust(f"^[{item}]$"))
+    found = Language(parse_rust(f"^[{item}]$"))
     matches = judge(rf"\A[{item}]\z")
     points = [*range(0, 0xD800, 7), *range(0xE000, 0x3FFFF, 61), *range(0x3FFFE, 0x110000, 0x1111), 0x10FFFE, 0x10FFFF]
     assert [point for point in points if found.matches(chr(point)) != matches(chr(point))] == []
@@ -314,7 +314,7 @@ def test_every_set_holds_for_every_scalar_value() -> None:
         r"\p{Default_Ignorable_Code_Point}",
         r"\p{age=6.0}",
     ):
-        matches, known = judge(rf"\A[{item}]\z"), Recogniser(parse_rust(f"^[{item}]$"))
+        matches, known = judge(rf"\A[{item}]\z"), Language(parse_rust(f"^[{item}]$"))
         wrong = [p for p in range(0x110000) if not 0xD800 <= p <= 0xDFFF and matches(chr(p)) != known.matches(chr(p))]
         assert wrong == [], item
 

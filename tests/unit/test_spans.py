@@ -12,7 +12,7 @@ from schemagen.context_free import spans
 from schemagen.context_free.lark.python_re import matched
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
-from schemagen.regex.derivatives import Algebra, Recogniser
+from schemagen.regex.language import Language, States
 from schemagen.text import paragraph_tokens, text_tokens
 from tests.grammars import BYTES
 
@@ -138,7 +138,7 @@ def test_places_are_those_of_lark() -> None:
 def test_ends_of_a_terminal_that_looks_ahead(lexeme: Lexeme) -> None:
     """They are those by definition: with a mark there the whole matches."""
     assert lexeme.marked
-    recogniser, found = Recogniser(lexeme.text), 0
+    recogniser, found = Language(lexeme.text), 0
     for length in range(6):
         for text in map("".join, product(f"ab{MARK}" if length < 4 else "abc", repeat=length)):
             for start in range(length + 1):
@@ -158,13 +158,13 @@ def test_the_rest_of_a_text_is_not_read_for_each_terminal(monkeypatch: pytest.Mo
     spec = schemagen.Lark('start: (STRING ",")*\n%import common.ESCAPED_STRING -> STRING\n%ignore / +/')
     grammar = schemagen.compile(spec, BYTES)
     steps: list[int] = []
-    derivative = Algebra.derivative
+    derivative = States.derivative
 
     def counted(*arguments: Any) -> Any:
         steps.append(1)
         return derivative(*arguments)
 
-    monkeypatch.setattr(Algebra, "derivative", counted)
+    monkeypatch.setattr(States, "derivative", counted)
     assert len(grammar.spans('"abc",   ' * 200)) == 1
     assert len(steps) < 50 * 200
 

@@ -22,7 +22,7 @@ from schemagen.errors import (
     UnsupportedTypeError,
     ValidationFailed,
 )
-from schemagen.regex import Recogniser
+from schemagen.regex import Language
 from schemagen.testing import check_masks
 from schemagen.writers.yaml import agreed_numbers, plain_scalars, scalar_text
 from tests.grammars import compiled_by
@@ -390,7 +390,7 @@ WORDS = [
 @pytest.mark.parametrize("in_flow", [False, True])
 def test_plain_scalars_mean_themselves(in_flow):
     """All short texts: where one is a plain scalar, YAML 1.1 and 1.2 both read it as itself, as a value and as a key."""
-    language = Recogniser(plain_scalars(in_flow=in_flow))
+    language = Language(plain_scalars(in_flow=in_flow))
     texts = {
         a + b + c
         for a in "aN -:#,[{&*!|>'\"%@`~.0?=<é"
@@ -412,7 +412,7 @@ def test_plain_scalars_mean_themselves(in_flow):
 
 def test_numbers_on_which_both_agree():
     """All short texts of digits and signs: where one is written as a number, both versions read that number."""
-    language, modern = Recogniser(agreed_numbers()), YAML(typ="safe", pure=True)
+    language, modern = Language(agreed_numbers()), YAML(typ="safe", pure=True)
     texts = {
         f"{a}{b}{c}"
         for a in ("0", "-0", "1", "-12")

@@ -43,9 +43,9 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import Alphabet, is_empty
-from schemagen.regex.hashing import HashedOnce, hashed_once
-from schemagen.regex.prefixes import Prefixes
+from schemagen.regex.alphabet import Alphabet
+from schemagen.regex.ast import HashedOnce, hashed_once
+from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -324,7 +324,7 @@ def _union(masks: Iterable[int]) -> int:
 
 @lru_cache(maxsize=4096)
 def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
-    """Whether some text of one language begins with a text of the other and is longer, in general."""
+    """Whether some text of one language begins with a text of the other and is longer."""
     return _meet(ast.concat(text, _ANYTHING_MORE), longer)
 
 
@@ -400,12 +400,10 @@ class _Matches:
         self._longest = longest
         everyone = (1 << len(kinds)) - 1
         self._together = everyone if longest else _union(1 << at for at, kind in enumerate(kinds) if kind in dispatched)
-        self._prefixes = Prefixes()
         self._alike = _Alike(kinds)
         self._lazy = _union(1 << number for number, kind in enumerate(kinds) if kind.lazy)
         words = _union(1 << number for number, kind in enumerate(kinds) if only_text(kind.text) is not None)
         self._patterns = ~words | self._lazy
-        self._longer: dict[tuple[int, int], bool] = {}
         self._rivals = [self._may_be_longer(number) for number in range(len(kinds))]
 
     def compete(self) -> bool:
@@ -420,7 +418,7 @@ class _Matches:
             return Lexeme(text)
         rivals = list(_bits(mask & self._rivals[number]))
         if len(rivals) <= MAX_TESTED:  # a kind that is never longer only costs time
-            rivals = [each for each in rivals if self._goes_on_as(number, each)]
+            rivals = [each for each in rivals if _goes_on_as(kind.text, self._kinds[each].text)]
         return Lexeme(text, ast.union(*(self._before_first(each, mask) for each in rivals)))
 
     def key(self, number: int, mask: int) -> tuple[int, int]:
@@ -430,18 +428,6 @@ class _Matches:
     def _may_be_longer(self, number: int) -> int:
         """Return the kinds that may begin like one, except words that are never longer."""
         return self._alike.to(number) & (self._patterns | self._alike.longer_words(number))
-
-    def _goes_on_as(self, number: int, other: int) -> bool:
-        """Whether some text of another kind is longer than one of a kind that it begins with."""
-        key = number, other
-        if key not in self._longer:
-            text, longer = self._kinds[number].text, self._kinds[other].text
-            try:
-                seen = self._prefixes.go_on(text, longer)
-            except LimitError:
-                seen = True  # what could be left out is kept
-            self._longer[key] = _goes_on_as(text, longer) if seen is None else seen
-        return self._longer[key]
 
     def _before_first(self, number: int, mask: int) -> ast.Regex:
         """Return the texts of a kind during which no lazy one of a mask that may end it has a match that ends before."""

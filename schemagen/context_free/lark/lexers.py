@@ -29,8 +29,7 @@ from schemagen.context_free.lark.python_re import alike, language_of, matched
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast, parse_python
-from schemagen.regex.derivatives import is_empty, is_subset
-from schemagen.regex.prefixes import Prefixes, places_of
+from schemagen.regex.language import is_empty, is_subset
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
@@ -211,9 +210,8 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
     words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
     words = {name: regex for name, regex in words.items() if is_subset(regex, _WORD)}
-    prefixes = Prefixes()
     matching = {
-        keyword: [name for name, word in words.items() if _is_keyword(literal, word, prefixes)]
+        keyword: [name for name, word in words.items() if _is_keyword(literal, word)]
         for keyword, literal in literals.items()
     }
     out: dict[str, tuple[Lexeme, ...]] = {}
@@ -228,13 +226,7 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     return out
 
 
-def _is_keyword(literal: ast.Regex, word: ast.Regex, prefixes: Prefixes) -> bool:
+def _is_keyword(literal: ast.Regex, word: ast.Regex) -> bool:
     """Whether a pattern matches a literal in one of its cases, and longer texts that begin with it."""
-    places = places_of(literal)
-    matches = None if places is None else prefixes.share(places, word)
-    goes_on = prefixes.go_on(literal, word) if matches is not False else False
-    if matches is None:
-        matches = not is_empty(ast.conjunction(word, literal))
-    if matches and goes_on is None:
-        goes_on = not is_empty(ast.conjunction(word, ast.concat(literal, ast.ANY_CHAR, ast.ANY_STRING)))
-    return matches and bool(goes_on)
+    longer = ast.concat(literal, ast.ANY_CHAR, ast.ANY_STRING)
+    return not any(is_empty(ast.conjunction(word, texts)) for texts in (literal, longer))

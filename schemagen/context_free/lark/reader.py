@@ -38,7 +38,7 @@ from schemagen.context_free.syntax import (
     sequence,
 )
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
-from schemagen.regex.derivatives import is_empty
+from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

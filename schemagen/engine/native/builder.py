@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Options
 
-EMPTY_NODE = 0
-#: The ways in which the characters of a language are spelled.
-UTF8, JSON, CANONICAL = 0, 1, 2
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2, "any": 3}
 FIXED, NO_GAPS = 4, ("", "", "", "")
 

@@ -23,12 +23,13 @@ from schemagen.context_free.syntax import (
     guests_in,
     substituted,
 )
-from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
+from schemagen.engine.native.builder import builder_of
 from schemagen.engine.native.lowering import compile_pattern
-from schemagen.engine.native.node_cache import PatternLowering
+from schemagen.engine.native.node_cache import NODE_CACHES
 from schemagen.engine.tokens import ids_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
+from schemagen.regex.lowering import EMPTY_NODE, UTF8, PatternLowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ class _Lowering:
         self._grammar = grammar
         self._builder = builder
         self._vocabulary = vocabulary
-        self._nodes = PatternLowering(builder)
+        self._nodes = PatternLowering(builder, NODE_CACHES.of(builder).patterns)
         self.items = {name: items_of(body) for name, body in grammar.rules.items()}
         self._numbers: dict[Symbol, int] = {}
         symbols = {symbol for items in self.items.values() for edges in items.edges for symbol, _ in edges}

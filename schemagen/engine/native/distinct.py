@@ -19,10 +19,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.builder import CANONICAL, EMPTY_NODE
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.surrogates import has_surrogates
+from schemagen.regex.lowering import CANONICAL, EMPTY_NODE, has_surrogates
 from schemagen.schema.algebra import number_allows
 from schemagen.schema.ir import (
     NEVER,

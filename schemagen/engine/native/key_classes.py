@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemagen.engine.native.builder import CANONICAL
 from schemagen.errors import LimitError
 from schemagen.regex import ast
+from schemagen.regex.lowering import CANONICAL
 from schemagen.schema.ir import NEVER, intersection_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from schemagen import _core
-    from schemagen.engine.native.node_cache import PatternLowering
+    from schemagen.regex.lowering import PatternLowering
     from schemagen.schema.ir import Expression, ObjectDisjunct
 
 MAX_KEY_CLASSES = 64

@@ -1,8 +1,8 @@
 """The compiled engine: expressions and regexes handed to `schemagen._core`, one value at a time.
 
 Everything that has a meaning is decided above (`schemagen.schema`); here it is only spelled for the core: values become
-disjuncts of the pushdown automaton, scalars (`scalars`) and patterns (`node_cache`) kernel nodes in the encoding they are read
-in, keys that are not declared disjoint classes of keys (`key_classes`).
+disjuncts of the pushdown automaton, scalars (`scalars`) and patterns (`regex.lowering`) kernel nodes in the encoding they are
+read in, keys that are not declared disjoint classes of keys (`key_classes`).
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.engine.native.builder import CANONICAL, UTF8, builder_of
+from schemagen.engine.native.builder import builder_of
 from schemagen.engine.native.counters import NO_COUNTS, Counters
 from schemagen.engine.native.distinct import DistinctItems, UncountedError
 from schemagen.engine.native.fast_reader import CorePass, plain_draft, primitive_nodes
 from schemagen.engine.native.key_classes import KeyClasses
-from schemagen.engine.native.node_cache import NODE_CACHES, PatternLowering, Strings
+from schemagen.engine.native.node_cache import NODE_CACHES, Strings
 from schemagen.engine.native.scalars import ScalarLowering, canonical
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import matches
+from schemagen.regex.language import matches
+from schemagen.regex.lowering import CANONICAL, UTF8, PatternLowering
 from schemagen.schema.ir import (
     ANY,
     ANYTHING,
@@ -329,7 +330,7 @@ def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) 
         UnsatisfiableSchemaError: It matches no text.
     """
     builder = builder_of(options)
-    node = PatternLowering(builder).lower(regex, UTF8)
+    node = PatternLowering(builder, NODE_CACHES.of(builder).patterns).lower(regex, UTF8)
     if builder.is_empty(node):
         raise UnsatisfiableSchemaError(
             "no text can match the pattern", why="its parts exclude each other", fix="correct the pattern"

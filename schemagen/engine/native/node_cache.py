@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.builder import UTF8
-from schemagen.regex import ast
-from schemagen.regex.automaton import eliminate_booleans
-from schemagen.threads.clock import poll
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.native.fast_reader import PrimitiveNodes
+    from schemagen.regex import ast
     from schemagen.schema.formats.table import Dialect
     from schemagen.schema.ir import Expression, NumberDisjunct
     from schemagen.schema.numbers.expressions import NumberStyle
@@ -22,9 +18,6 @@ if TYPE_CHECKING:
 Strings = list[tuple[int, int, int]]
 #: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
 MAX_CACHED_NODES = 20_000
-#: From so many parts on, such as the characters of a long text, equal objects are looked up once.
-_MANY_PARTS = 256
-_SURROGATES = re.compile("[\ud800-\udfff]+")
 #: Compilations between two counts of them.
 COUNT_EVERY = 32
 
@@ -90,54 +83,3 @@ class NodeCaches:
 
 
 NODE_CACHES = NodeCaches()
-
-
-class PatternLowering:
-    """Regex values to kernel nodes, memoised per encoding."""
-
-    def __init__(self, builder: _core.Builder, lowered: NodeCache | None = None) -> None:
-        self.builder = builder
-        self._memo = (NODE_CACHES.of(builder) if lowered is None else lowered).patterns
-
-    def lower(self, regex: ast.Regex, encoding: int) -> int:
-        """Return the kernel node of a regex over code points, spelled in an encoding."""
-        key = (encoding, regex)
-        node = self._memo.get(key)
-        if node is None:
-            node = self._memo[key] = self._lower(regex, encoding)
-        return node
-
-    def _parts(self, parts: tuple[ast.Regex, ...], encoding: int) -> list[int]:
-        """Return the nodes of parts; of very many, such as the characters of a long text, each object once."""
-        if len(parts) < _MANY_PARTS:
-            return [self.lower(part, encoding) for part in parts]
-        distinct = {id(part): part for part in parts}
-        nodes = {key: self.lower(part, encoding) for key, part in distinct.items()}
-        return [nodes[id(part)] for part in parts]
-
-    def _lower(self, regex: ast.Regex, encoding: int) -> int:
-        poll()
-        if isinstance(regex, ast.Chars):
-            return self.builder.chars(encoding, [end for pair in regex.ranges for end in pair])
-        if isinstance(regex, ast.Repeat):
-            return self.builder.repeat(
-                self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high
-            )
-        if isinstance(regex, ast.Complement):
-            inner = self.builder.complement(self.lower(regex.inner, encoding))
-            return self.builder.conjunction([self.builder.any_string(encoding), inner])
-        if isinstance(regex, ast.Substring):
-            return self._substring(regex, encoding)
-        parts = self._parts(regex.parts, encoding)
-        if isinstance(regex, ast.Concat):
-            return self.builder.concat(parts)
-        return (
-            self.builder.alternation(parts) if isinstance(regex, ast.Alternation) else self.builder.conjunction(parts)
-        )
-
-    def _substring(self, regex: ast.Substring, encoding: int) -> int:
-        """Return the node of the substrings of a text; in a JSON string they are written out, which takes a short text."""
-        if encoding != UTF8:
-            return self.lower(eliminate_booleans(regex), encoding)
-        pieces = [piece for piece in _SURROGATES.split(regex.text) if piece]  # a lone surrogate cannot be written
-        return self.builder.alternation([self.builder.substring(piece.encode()) for piece in pieces])

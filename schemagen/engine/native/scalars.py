@@ -7,9 +7,8 @@ from fractions import Fraction
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.builder import EMPTY_NODE, JSON, UTF8
-from schemagen.engine.native.node_cache import PatternLowering
 from schemagen.regex import ast
+from schemagen.regex.lowering import EMPTY_NODE, JSON, UTF8, PatternLowering
 from schemagen.schema.numbers.expressions import fraction_regex
 from schemagen.schema.numbers.rules import (
     NumberRule,
@@ -62,7 +61,7 @@ class ScalarLowering:
 
     def __init__(self, builder: _core.Builder, cache: NodeCache, style: NumberStyle) -> None:
         self.builder = builder
-        self.patterns = PatternLowering(builder, cache)
+        self.patterns = PatternLowering(builder, cache.patterns)
         self.style = style
         self._numbers = cache.numbers
 

@@ -27,7 +27,7 @@ from fractions import Fraction
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.ast import HashedOnce, hashed_once
 from schemagen.schema.numbers.exponents import exponent_forms, large_exponents
 from schemagen.schema.numbers.multiples import Multiple, multiples_between
 from schemagen.schema.numbers.ranges import DIGIT, MINUS, NONZERO, POINT, End, FractionDigits, magnitude_regex

@@ -1,0 +1,92 @@
+"""Regular expressions as nodes of the compiled core, whose kernel works out their derivatives (core/regex/nodes.hpp)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from schemagen.regex import ast
+from schemagen.threads.clock import poll
+
+if TYPE_CHECKING:
+    from schemagen import _core
+
+EMPTY_NODE, EPSILON_NODE = 0, 1
+#: The ways in which the characters of a language are spelled; in `TEXT` halves of surrogate pairs are characters, too.
+UTF8, JSON, CANONICAL, TEXT = 0, 1, 2, 3
+#: From so many parts on, such as the characters of a long text, equal objects are looked up once.
+_MANY_PARTS = 256
+_SURROGATES = re.compile("[\ud800-\udfff]+")
+
+
+def surrogate_words(*texts: str) -> str:
+    """Return in words that a text has half of a surrogate pair, which `str` can hold; empty if none has."""
+    found = next((half.group() for text in texts if (half := _SURROGATES.search(text))), None)
+    return (
+        "" if found is None else f"U+{ord(found[0]):04X} is half of a surrogate pair, which UTF-8 text cannot contain"
+    )
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a text has half of a surrogate pair."""
+    return _SURROGATES.search(text) is not None
+
+
+class PatternLowering:
+    """Regular expressions to nodes of one kernel.
+
+    Args:
+        languages: The kernel.
+        known: Nodes that were made in it before, by encoding and expression; new ones are added.
+    """
+
+    def __init__(self, languages: _core.Languages, known: dict[tuple[int, ast.Regex], int]) -> None:
+        self._languages = languages
+        self._known = known
+
+    def lower(self, regex: ast.Regex, encoding: int) -> int:
+        """Return the node of a regex over code points, spelled in an encoding."""
+        key = (encoding, regex)
+        node = self._known.get(key)
+        if node is None:
+            node = self._known[key] = self._lower(regex, encoding)
+        return node
+
+    def _parts(self, parts: tuple[ast.Regex, ...], encoding: int) -> list[int]:
+        """Return the nodes of parts; of very many, such as the characters of a long text, each object once."""
+        if len(parts) < _MANY_PARTS:
+            return [self.lower(part, encoding) for part in parts]
+        distinct = {id(part): part for part in parts}
+        nodes = {key: self.lower(part, encoding) for key, part in distinct.items()}
+        return [nodes[id(part)] for part in parts]
+
+    def _lower(self, regex: ast.Regex, encoding: int) -> int:
+        poll()
+        make = self._languages
+        if isinstance(regex, ast.Chars):
+            return make.chars(encoding, [end for pair in regex.ranges for end in pair])
+        if isinstance(regex, ast.Repeat):
+            return make.repeat(self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high)
+        if isinstance(regex, ast.Complement):
+            inner = make.complement(self.lower(regex.inner, encoding))
+            return make.conjunction([make.any_string(encoding), inner])
+        if isinstance(regex, ast.Substring):
+            return self._substring(regex.text, encoding)
+        parts = self._parts(regex.parts, encoding)
+        if isinstance(regex, ast.Concat):
+            return make.concat(parts)
+        return make.alternation(parts) if isinstance(regex, ast.Alternation) else make.conjunction(parts)
+
+    def _substring(self, text: str, encoding: int) -> int:
+        """Return the node of the substrings of a text; in a JSON string they are written out, which takes a short text."""
+        make = self._languages
+        if encoding == TEXT:
+            return make.substring(text.encode(errors="surrogatepass"))
+        if encoding == UTF8:
+            pieces = [piece for piece in _SURROGATES.split(text) if piece]  # a lone surrogate cannot be written
+            return make.alternation([make.substring(piece.encode()) for piece in pieces])
+        ways, rest = [], EPSILON_NODE
+        for character in reversed(text):
+            ways.append(make.concat([self.lower(ast.char_set(character), encoding), rest]))
+            rest = make.alternation([EPSILON_NODE, ways[-1]])
+        return make.alternation(ways)
