@@ -101,7 +101,7 @@ public:
         try {
             return shared_->kernel.is_empty(node);
         } catch (const LimitExceeded& error) {
-            if (error.knob != "max_states") throw;
+            if (error.limit != Limit::kStates && error.limit != Limit::kNodes) throw;
             return std::nullopt;
         }
     }
