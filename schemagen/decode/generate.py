@@ -80,7 +80,7 @@ class Writer:
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 
     Attributes:
-        reads_ahead: Whether the loop that reads ahead writes the text; else ``generate`` does.
+        has_steps: Whether the loop that reads ahead writes the text; else ``generate`` does.
 
     Raises:
         BudgetError: The budget is below the length of the shortest text; or something else, such as ``max_time``, ended
@@ -107,11 +107,11 @@ class Writer:
         self._options = complete_options(model, self._prompt_tokens, generate_kwargs, default=default_budget(grammar))
         self._budget = budget_of(model, self._options, self._prompt_tokens)
         check_budget(grammar, self._budget)
-        self.reads_ahead = self._budget is not None and can_read_ahead(model, inputs, self._options)
+        self.has_steps = self._budget is not None and can_read_ahead(model, inputs, self._options)
 
     def write(self) -> Decoded:
         """Return the text."""
-        if not self.reads_ahead:
+        if not self.has_steps:
             return self.generate()
         began = time.perf_counter()
         ids, budget, seed = self._inputs["input_ids"], self._budget or 0, self._seed

@@ -58,7 +58,7 @@ class TokenStream:
     def _next(self) -> list[int] | Decoded | None:
         if self._steps is None:
             writer = self._begin()
-            self._steps = writer.steps() if writer.reads_ahead else _Thread(writer.generate)
+            self._steps = writer.steps() if writer.has_steps else _Thread(writer.generate)
         return next(self._steps, None)
 
     def close(self) -> None:

@@ -107,10 +107,12 @@ class JsonText(ContextFree[Any]):
 
 def _texts_of(schema: dict[str, Any]) -> ast.Regex:
     """Return the JSON texts of scalars."""
-    from schemagen.grammar.languages import json_regex
     from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.to_regex import json_text, page_of
 
-    return json_regex(Normaliser(schema), Options())
+    options = Options()
+    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
+    return json_text(Normaliser(schema), page)
 
 
 def _container(brackets: str, value: Expression, key: ast.Regex | None = None) -> Expression:

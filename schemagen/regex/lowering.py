@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from schemagen.regex import ast
+from schemagen.regex.ast import Alternation, Chars, Complement, Concat, Regex, Repeat, Substring, char_set
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ class PatternLowering:
         known: Nodes that were made in it before, by encoding and expression; new ones are added.
     """
 
-    def __init__(self, languages: _core.Languages, known: dict[tuple[int, ast.Regex], int]) -> None:
+    def __init__(self, languages: _core.Languages, known: dict[tuple[int, Regex], int]) -> None:
         self._languages = languages
         self._known = known
 
-    def lower(self, regex: ast.Regex, encoding: int) -> int:
+    def lower(self, regex: Regex, encoding: int) -> int:
         """Return the node of a regex over code points, spelled in an encoding."""
         key = (encoding, regex)
         node = self._known.get(key)
@@ -52,7 +52,7 @@ class PatternLowering:
             node = self._known[key] = self._lower(regex, encoding)
         return node
 
-    def _parts(self, parts: tuple[ast.Regex, ...], encoding: int) -> list[int]:
+    def _parts(self, parts: tuple[Regex, ...], encoding: int) -> list[int]:
         """Return the nodes of parts; of very many, such as the characters of a long text, each object once."""
         if len(parts) < _MANY_PARTS:
             return [self.lower(part, encoding) for part in parts]
@@ -60,22 +60,22 @@ class PatternLowering:
         nodes = {key: self.lower(part, encoding) for key, part in distinct.items()}
         return [nodes[id(part)] for part in parts]
 
-    def _lower(self, regex: ast.Regex, encoding: int) -> int:
+    def _lower(self, regex: Regex, encoding: int) -> int:
         poll()
         make = self._languages
-        if isinstance(regex, ast.Chars):
+        if isinstance(regex, Chars):
             return make.chars(encoding, [end for pair in regex.ranges for end in pair])
-        if isinstance(regex, ast.Repeat):
+        if isinstance(regex, Repeat):
             return make.repeat(self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high)
-        if isinstance(regex, ast.Complement):
+        if isinstance(regex, Complement):
             inner = make.complement(self.lower(regex.inner, encoding))
             return make.conjunction([make.any_string(encoding), inner])
-        if isinstance(regex, ast.Substring):
+        if isinstance(regex, Substring):
             return self._substring(regex.text, encoding)
         parts = self._parts(regex.parts, encoding)
-        if isinstance(regex, ast.Concat):
+        if isinstance(regex, Concat):
             return make.concat(parts)
-        return make.alternation(parts) if isinstance(regex, ast.Alternation) else make.conjunction(parts)
+        return make.alternation(parts) if isinstance(regex, Alternation) else make.conjunction(parts)
 
     def _substring(self, text: str, encoding: int) -> int:
         """Return the node of the substrings of a text; in a JSON string they are written out, which takes a short text."""
@@ -87,6 +87,6 @@ class PatternLowering:
             return make.alternation([make.substring(piece.encode()) for piece in pieces])
         ways, rest = [], EPSILON_NODE
         for character in reversed(text):
-            ways.append(make.concat([self.lower(ast.char_set(character), encoding), rest]))
+            ways.append(make.concat([self.lower(char_set(character), encoding), rest]))
             rest = make.alternation([EPSILON_NODE, ways[-1]])
         return make.alternation(ways)
