@@ -377,7 +377,7 @@ class Asking(ModelAccess):
                 retries. With ``partials`` there is a `Snapshot` of everything so far after each step with a change.
 
         Returns:
-            An iterator. The model works in a thread from the first event on and stops when the stream is closed or
+            An iterator. The model works while you wait for an event, and stops when the stream is closed or
             dropped.
 
         Raises:

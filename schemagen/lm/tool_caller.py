@@ -197,7 +197,7 @@ class ToolCaller(ModelAccess):
             options: Those of `schemagen.options.StreamCallOptions`, as for `call`; beams cannot be streamed.
 
         Returns:
-            An iterator. The model works in a thread from the first event on and stops when the stream is closed or
+            An iterator. The model works while you wait for an event, and stops when the stream is closed or
             dropped.
 
         Raises:
