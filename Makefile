@@ -69,6 +69,7 @@ help: ## List the targets
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "schemagen needs Python >= 3.10")'
+	@$(PYTHON) tools/build_backend.py
 	$(PYTHON) -m venv $(VENV)
 
 # Environments made before the distribution was named schemagen-lm have one named schemagen, which would stay beside it.
@@ -77,7 +78,7 @@ define without-old
 endef
 
 # What a user gets: the wheel, compiled, with the run-time dependencies.
-$(INSTALLED): pyproject.toml CMakeLists.txt constraints.txt $(SOURCES) | $(BIN)/python
+$(INSTALLED): pyproject.toml CMakeLists.txt constraints.txt tools/build_backend.py $(SOURCES) | $(BIN)/python
 	$(call without-old,$(BIN)/python)
 	$(PIP) install --quiet -c constraints.txt .
 	@touch $@

@@ -94,7 +94,11 @@ uint32_t ShortestRest::most_rest(const Frame* frame, bool opened) const {
     return rest.unclear ? kFar : plus(rest.tokens, uint64_t{commas} * shortest_.comma_tokens + 1);
 }
 
-uint32_t ShortestRest::only_slot(const FrameState* state) { return static_cast<uint32_t>(state->alive._Find_first()); }
+uint32_t ShortestRest::only_slot(const FrameState* state) {
+    uint32_t slot = 0;
+    while (slot < state->alive.size() && !state->alive[slot]) ++slot;
+    return slot;
+}
 
 uint32_t ShortestRest::most_position(uint32_t id) const {
     const std::vector<ValueId>& values = positions_[id]->values;

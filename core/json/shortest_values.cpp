@@ -11,12 +11,6 @@
 
 namespace schemagen {
 
-namespace {
-
-constexpr uint32_t kMostTries = 16;  // optional keys tried, to find a short one
-
-}  // namespace
-
 ShortestValues::ShortestValues(JsonMachine& machine)
     : program_(machine.program), gaps_(machine.gaps), min_bytes_(machine.min_bytes) {}
 

@@ -24,8 +24,9 @@ def run_pip(folder: Path, **environment: str) -> subprocess.CompletedProcess[str
     ignored = shutil.ignore_patterns("_core*.so", "__pycache__", "build")
     for name in ("schemagen", "core"):
         shutil.copytree(ROOT / name, tree / name, ignore=ignored)
-    for name in ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tree)
+    (tree / "tools").mkdir()
+    for name in ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "tools/build_backend.py"):
+        shutil.copy(ROOT / name, tree / name)
     command = [
         sys.executable,
         "-m",
@@ -80,6 +81,49 @@ def test_without_a_compiler_the_build_fails_and_says_what_is_missing(tmp_path: P
     assert "the compiled core of schemagen was not built" in said
     assert "g++ >= 11" in said
     assert not [*tmp_path.glob("*.whl")]
+
+
+def planned(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Ask the build backend what it would do with the programs of one folder."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"CXX", "SCHEMAGEN_CORE_IN_PLACE"}}
+    command = [sys.executable, str(ROOT / "tools" / "build_backend.py")]
+    environment = {**kept, "PATH": str(path), **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere CMake finds the compiler of the system, or says so")
+def test_without_a_compiler_the_build_takes_ziglang(tmp_path: Path) -> None:
+    """It is asked for, named and used if no compiler is on PATH or in CXX, and the core is to be compiled."""
+    run = planned(tmp_path)
+    assert (run.returncode, run.stdout.count("\n")) == (0, 1)
+    assert "no C++ compiler found: " in run.stdout
+    assert "ziglang==" in run.stdout
+    assert planned(tmp_path, CXX="/opt/c++").stdout == ""
+    assert planned(tmp_path, SCHEMAGEN_CORE_IN_PLACE="1").stdout == ""
+    (tmp_path / "g++").touch(mode=0o755)
+    assert planned(tmp_path).stdout == ""
+
+
+def test_the_build_asks_pip_for_ziglang_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's headers are needed with any compiler, and no wheel has them."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    backend = import_module("build_backend")
+    monkeypatch.chdir(ROOT)
+    for needed in (True, False):
+        monkeypatch.setattr(backend, "needs_ziglang", lambda needed=needed: needed)
+        assert (backend.ZIGLANG in backend.get_requires_for_build_wheel()) is needed
+    assert backend.get_requires_for_build_sdist() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the lines are for Linux")
+def test_without_the_headers_of_python_the_build_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is downloaded, with the line to type."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    backend = import_module("build_backend")
+    monkeypatch.delenv("SCHEMAGEN_CORE_IN_PLACE", raising=False)
+    monkeypatch.setattr(backend.sysconfig, "get_path", lambda _: "/nowhere")
+    with pytest.raises(SystemExit, match=r"sudo apt install g\+\+ python3-dev"):
+        backend.needs_ziglang()
 
 
 def test_versions_agree() -> None:
