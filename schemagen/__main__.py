@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemagen.cli.app import main
+from schemagen.cli.commands import main
 
 if __name__ == "__main__":
     main()

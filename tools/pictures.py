@@ -33,7 +33,7 @@ from typer.testing import CliRunner
 import schemagen
 from schemagen import GBNF, Choice, Regex, Vocabulary
 from schemagen.cli import compilation, demo
-from schemagen.cli.app import app
+from schemagen.cli.commands import app
 from schemagen.cli.console import cost_of, error_panel
 from schemagen.draw import Drawing, Edge, Node
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_count, check_seconds
 from schemagen.calling.calls import ToolCall, ToolResult
-from schemagen.calling.request import CallRequest, Choice, messages_of
-from schemagen.calling.tools import Tool, select
+from schemagen.calling.request import CallRequest, ToolChoice, messages_of, resolve
 from schemagen.errors import ToolError
 from schemagen.prompts.messages import as_messages
 from schemagen.request.pipeline import complete_request
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from schemagen.request.settings import Settings
 
     Message = Mapping[str, Any]
-
-#: "auto" lets the model decide, "required" makes it call a tool, "none" forbids calls; a tool, or a list of tools, makes it
-#: call one of these.
-ToolChoice = Any
-_MODES = ("auto", "required", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +36,6 @@ class Chat:
     text: str
     messages: tuple[dict[str, Any], ...]
     results: tuple[ToolResult, ...] = ()
-
-
-def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
-    """Return the allowed kinds of answers.
-
-    Raises:
-        ToolError: The choice is not among the tools.
-    """
-    if choice == "none" or (choice == "auto" and not tools):
-        return Choice((), may_answer=True, may_call=False)
-    if isinstance(choice, str) and choice in _MODES:
-        return Choice(tools, may_answer=choice == "auto", may_call=True)
-    if choice == "any" and not any(tool.name == "any" for tool in tools):
-        raise ToolError(
-            "tool_choice='any'",
-            why='some APIs use "any" for "required": one of the tools must be called',
-            fix="give tool_choice='required'",
-        )
-    several = choice if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
-    return Choice(select(tools, several), may_answer=False, may_call=True)
 
 
 class Conversation:

@@ -12,9 +12,9 @@ from schemagen.arguments import check_flag
 from schemagen.calling.answer_format import build, special_markers
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
-from schemagen.calling.tools import Tool, as_tools
+from schemagen.calling.tools import Tool, as_tools, select
 from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
-from schemagen.errors import ValidationFailed
+from schemagen.errors import ToolError, ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.refusals import counted
 from schemagen.request.pipeline import Refusal, Request
@@ -43,6 +43,32 @@ class Choice(NamedTuple):
     tools: tuple[Tool[..., Any], ...]
     may_answer: bool
     may_call: bool
+
+
+#: "auto" lets the model decide, "required" makes it call a tool, "none" forbids calls; a tool, or a list of tools, makes it
+#: call one of these.
+ToolChoice = Any
+_MODES = ("auto", "required", "none")
+
+
+def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
+    """Return the allowed kinds of answers.
+
+    Raises:
+        ToolError: The choice is not among the tools.
+    """
+    if choice == "none" or (choice == "auto" and not tools):
+        return Choice((), may_answer=True, may_call=False)
+    if isinstance(choice, str) and choice in _MODES:
+        return Choice(tools, may_answer=choice == "auto", may_call=True)
+    if choice == "any" and not any(tool.name == "any" for tool in tools):
+        raise ToolError(
+            "tool_choice='any'",
+            why='some APIs use "any" for "required": one of the tools must be called',
+            fix="give tool_choice='required'",
+        )
+    several = choice if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
+    return Choice(select(tools, several), may_answer=False, may_call=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,6 @@ Exit status: 0 on success, 1 for a schemagen error (shown with its place, reason
 
 from __future__ import annotations
 
-from schemagen.cli.app import main
+from schemagen.cli.commands import main
 
 __all__ = ["main"]

@@ -24,15 +24,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.batch_size import cut, rows_that_fit
-from schemagen.decode.budget import DEFAULT_MAX_NEW_TOKENS, budget_of, check_budget, complete_options, default_budget
+from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.generate import Decoded, generate_rows, inputs_of, read_ahead, result_of
 from schemagen.decode.logits_processor import BatchProcessor
+from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import can_sample_rows, effective_option, samples, sampling_of
 from schemagen.decode.rows import can_queue, written
 from schemagen.decode.speculation import can_read_ahead
 from schemagen.decode.text import Text
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
+from schemagen.options.table import DEFAULT_MAX_NEW_TOKENS
 from schemagen.threads.forking import settle_threads
 
 if TYPE_CHECKING:

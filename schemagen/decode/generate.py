@@ -17,9 +17,10 @@ import torch
 
 from schemagen.arguments import check_seed
 from schemagen.decode.broken_logits import LogitsCheck
-from schemagen.decode.budget import WARNED_ABOUT, budget_of, check_budget, complete_options, default_budget
+from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.finish_reason import finish_reason
 from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.decode.options import WARNED_ABOUT, complete_options
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import Loop, Run, can_read_ahead, decode_ahead
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError

@@ -183,7 +183,7 @@ def check_defaults(options: Mapping[str, Any], lm: Any) -> None:
     if model is None:
         _check_names(options)
     else:
-        from schemagen.decode.option_names import check_names
+        from schemagen.decode.options import check_names
 
         check_names(options, model, _OWN)
     checked_values(options)

@@ -14,7 +14,7 @@ from schemagen.errors import OptionError, SchemagenError
 from schemagen.lm.gguf import ConvertedFile, check_reader, dtype_for
 from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.model_place import ModelPlace
-from schemagen.options.foreign import FOREIGN_IN_LOAD
+from schemagen.options.table import FOREIGN_IN_LOAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

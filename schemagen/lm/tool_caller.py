@@ -310,8 +310,7 @@ class ToolCaller(ModelAccess):
         parallel: bool,
         streamed: bool = False,
     ) -> CallRequest:
-        from schemagen.calling.chat import resolve
-        from schemagen.calling.request import CallForm, CallRequest
+        from schemagen.calling.request import CallForm, CallRequest, resolve
 
         rest = {name: value for name, value in options.items() if name != "profile"}
         settings = Settings.of(self, rest, names, beside=_BY_NAME, streamed=streamed)

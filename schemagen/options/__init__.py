@@ -4,7 +4,7 @@ Each class is for one family of methods: ``def run(self, prompt, spec, **options
 say which method takes which option, and its type. `schemagen.options.table` has a row for each option, with its meaning,
 its default, its valid values and its names in other libraries; ``docs/options.md`` is that table.
 
-Other options of transformers work as well, by name or in a ``generation_config``: `schemagen.decode.option_names` knows
+Other options of transformers work as well, by name or in a ``generation_config``: `schemagen.decode.options` knows
 their names at run time.
 """
 

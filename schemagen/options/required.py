@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from schemagen.errors import OptionError
-from schemagen.options.foreign import STANDS_FOR
+from schemagen.options.table import STANDS_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

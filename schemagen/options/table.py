@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from schemagen.arguments import check_flag, check_seed
 from schemagen.grammar.reading import check_property_order, check_whitespace
 from schemagen.options import DecodingOptions, names_of
-from schemagen.options.foreign import BUDGET, NO_OPTIONS
 from schemagen.options.reasoning import as_reasoning
 from schemagen.options.values import (
     a_number,
@@ -81,6 +80,7 @@ def _seed(_: str, value: Any) -> Any:
     return [check_seed(each) for each in value] if isinstance(value, (list, tuple)) else check_seed(value)
 
 
+_BUDGET = "the budget is called max_new_tokens"
 _CONFIG = "give each option by its name, lm(prompt, spec, **options), or give transformers.GenerationConfig(**options)"
 _END = (
     "leave it out: the constraint says where the text ends (stop_strings= of transformers ends it early, which is an error "
@@ -98,11 +98,13 @@ _TYPICAL = a_number(above=0, most=1)
 _CUTOFF = a_number(least=0, below=1)
 #: Beyond it float32 overflows.
 _LONGEST = 50
+#: The budget if neither `max_new_tokens` nor `max_length` is given.
+DEFAULT_MAX_NEW_TOKENS = 512
 
 _ROWS = (
     Option(
-        "max_new_tokens", "Maximum number of tokens of an answer", as_count(1), "512",
-        ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), BUDGET,
+        "max_new_tokens", "Maximum number of tokens of an answer", as_count(1), str(DEFAULT_MAX_NEW_TOKENS),
+        ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), _BUDGET,
     ),
     Option("max_length", "Maximum number of tokens of prompt and answer together", as_count(1)),
     Option("min_new_tokens", "Minimum number of tokens of an answer", as_count(0)),
@@ -208,11 +210,60 @@ _ROWS = (
 )  # fmt: skip
 OPTIONS = {row.name: row for row in _ROWS}
 
+# --- names of other libraries ------------------------------------------------------------------------------------------
+
+_SEVERAL = "for several answers: lm.batch([prompt] * n, spec, temperature=1.0, seed=0)"
+_APART = "give each option by its name, or generation_config="
+_SPEC = "the type or schema is the second argument: lm(prompt, Person)"
+_TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
+_MODEL = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
+_PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
+
+#: Names of other libraries that stand for no option -> the advice about them.
+_NO_OPTIONS = {
+    **dict.fromkeys(("n", "best_of", "num_samples", "candidate_count"), _SEVERAL),
+    **dict.fromkeys(
+        ("sampling_params", "sampling_parameters", "generation_kwargs", "generate_kwargs", "gen_kwargs", "extra_body"), _APART
+    ),
+    **dict.fromkeys(
+        (
+            "response_format", "response_model", "response_schema", "output_type", "output_schema", "json_schema", "schema",
+            "grammar", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
+            "regex", "choices",
+        ),
+        _SPEC,
+    ),
+    **dict.fromkeys(("tools", "functions", "function_call"), _TOOLS),
+    **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
+    **dict.fromkeys(("model", "llm", "client", "language_model"), _MODEL),
+    "stream": "for events use lm.stream(prompt, spec)",
+    "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
+}  # fmt: skip
 #: Names of other libraries -> the advice about them.
 FOREIGN = {
     **{name: row.advice or f"it is called {row.name}" for row in _ROWS for name in row.elsewhere},
-    **NO_OPTIONS,
+    **_NO_OPTIONS,
 }
+#: Names of other libraries -> the corresponding argument.
+STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in _NO_OPTIONS.items()}
+
+_QUANTIZED = "transformers has quantization_config=, as BitsAndBytesConfig(load_in_4bit=True)"
+
+#: Names of other libraries -> the advice for `schemagen.load`; {value} is the given value.
+FOREIGN_IN_LOAD = {
+    **dict.fromkeys(("device", "devices"), "write device_map={value}"),
+    **dict.fromkeys(("precision", "data_type"), "it is called dtype"),
+    **dict.fromkeys(("load_in_4bit", "load_in_8bit", "quantization", "quantize"), _QUANTIZED),
+    **dict.fromkeys(("tokenizer", "model", "processor"), "for objects: schemagen.from_transformers(model, tokenizer)"),
+    **dict.fromkeys(("use_auth_token", "api_key", "hf_token"), "write token={value}"),
+    **dict.fromkeys(("model_kwargs", "kwargs"), "give each option by its name"),
+    "gpu_memory_utilization": "transformers has max_memory=",
+    "max_tokens": f"{_BUDGET}, and is an option of lm(...)",
+    "max_new_tokens": "it is an option of lm(...)",
+    "temperature": "it is an option of lm(...)",
+}
+
+# --- reading values ----------------------------------------------------------------------------------------------------
 
 #: Options of transformers that are not listed, and how their values are read.
 _UNLISTED: dict[str, Reader] = {"min_length": as_count(0), "top_h": _TYPICAL}

@@ -90,8 +90,7 @@ class Settings:
         Raises:
             OptionError: A name is unknown, a value is invalid, or the model cannot be asked to think.
         """
-        from schemagen.decode.budget import check_options, check_streamed
-        from schemagen.decode.option_names import check_names
+        from schemagen.decode.options import check_names, check_options, check_streamed
 
         if streamed:
             check_streamed(options)

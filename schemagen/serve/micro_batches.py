@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from schemagen.decode.batch_size import rows_that_fit
-from schemagen.decode.budget import complete_options
 from schemagen.decode.cached_rows import CachedRows, can_cache_rows
 from schemagen.decode.choosing import Chooser
 from schemagen.decode.generate import inputs_of
+from schemagen.decode.options import complete_options
 from schemagen.decode.speculation import Loop, can_read_ahead
 from schemagen.serve.jobs import together
 from schemagen.serve.scheduling import closed, put_in_line

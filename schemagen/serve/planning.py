@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemagen.calling.chat import resolve
 from schemagen.calling.history import render_chat
-from schemagen.calling.request import CallForm
+from schemagen.calling.request import CallForm, resolve
 from schemagen.calling.tools import Tool
 from schemagen.calling.wire_profiles import detect_profile
-from schemagen.decode.budget import check_budget, complete_options, context_of
+from schemagen.decode.budget import check_budget, context_of
+from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import GenerationError
 from schemagen.prompts.messages import as_messages

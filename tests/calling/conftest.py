@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 import schemagen
 from schemagen.calling import find_profile
 from schemagen.calling.answer_format import build, special_markers
-from schemagen.calling.chat import resolve
+from schemagen.calling.request import resolve
 from schemagen.calling.tools import as_tools
 
 TEMPLATES = Path(__file__).with_name("templates")

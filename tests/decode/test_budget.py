@@ -5,7 +5,9 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from schemagen.decode.budget import DEFAULT_MAX_NEW_TOKENS, budget_of, complete_options  # noqa: E402 - needs torch
+from schemagen.decode.budget import budget_of  # noqa: E402 - needs torch
+from schemagen.decode.options import complete_options  # noqa: E402
+from schemagen.options.table import DEFAULT_MAX_NEW_TOKENS  # noqa: E402
 from tests.decode.tiny import EOS, llama  # noqa: E402
 
 IDS = torch.tensor([[65, 66, 67]])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from schemagen.cli.app import app
+from schemagen.cli.commands import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/command-line.md", "docs/tutorials/batches-and-streams.md")

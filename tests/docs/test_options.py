@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemagen import options
-from schemagen.decode.option_names import check_names
+from schemagen.decode.options import check_names
 from schemagen.options.table import FOREIGN, OPTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 import schemagen
-from schemagen.cli.app import app
+from schemagen.cli.commands import app
 from schemagen.serve.run import Address, listen
 from tests.serve.conftest import chat_body
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import schemagen
-from schemagen.cli.app import Format, app
+from schemagen.cli.commands import Format, app
 from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_data, show_text
 from schemagen.cli.demo import CASES, CHOSEN

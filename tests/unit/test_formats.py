@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from schemagen.regex import ast
 from schemagen.regex.language import Language, is_subset, matches
-from schemagen.schema.formats.hosts import idn_email_regex
+from schemagen.schema.formats.emails_and_hosts import idn_email_regex
 from schemagen.schema.formats.table import (
     FORMATS,
     PYTHON_FORMATS,

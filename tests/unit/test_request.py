@@ -10,8 +10,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel
 
 import schemagen
-from schemagen.calling.chat import resolve
-from schemagen.calling.request import CallForm, CallRequest, ModelTurn
+from schemagen.calling.request import CallForm, CallRequest, ModelTurn, resolve
 from schemagen.decode.generate import Decoded
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.generation import Generation

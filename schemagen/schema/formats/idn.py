@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from schemagen.regex import ast
-from schemagen.schema.formats import hosts
+from schemagen.schema.formats import emails_and_hosts
 from schemagen.schema.formats.parts import ALPHA, LDH
 
 _SEPARATOR = ast.char_set(".\u3002\uff0e\uff61")
@@ -80,11 +80,11 @@ def idn_hostname_regex() -> ast.Regex:
     Returns:
         The language; its tables take about a second once per process.
     """
-    plain = hosts.unreserved_label_regex()
+    plain = emails_and_hosts.unreserved_label_regex()
     left = _separated(ast.union(plain, _left_labels()))
     plain_in_right = ast.conjunction(plain, ast.concat(ALPHA, ast.ANY_STRING))
     right = _separated(ast.union(plain_in_right, _right_labels()))
-    return hosts.at_most(ast.union(left, right), 253)
+    return emails_and_hosts.at_most(ast.union(left, right), 253)
 
 
 def _separated(label: ast.Regex) -> ast.Regex:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from schemagen.regex import ast
-from schemagen.schema.formats import hosts, idn, patterns, times, uris
+from schemagen.schema.formats import emails_and_hosts, idn, patterns, times, uris
 from schemagen.schema.formats.parts import ALNUM, DIGIT, HEX, some
 
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def base64_regex(*, url_safe: bool = False, padding: bool = True) -> ast.Regex:
 
 
 def _ipv4_interface() -> ast.Regex:
-    return hosts.interface_regex(hosts.ipv4_regex(), 32)
+    return emails_and_hosts.interface_regex(emails_and_hosts.ipv4_regex(), 32)
 
 
 def _ipv6_interface() -> ast.Regex:
-    return hosts.interface_regex(hosts.ipv6_regex(), 128)
+    return emails_and_hosts.interface_regex(emails_and_hosts.ipv6_regex(), 128)
 
 
 #: Formats of JSON Schema, OpenAPI and pydantic that assert something, as their RFCs define them.
@@ -118,19 +118,21 @@ FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
         "duration": times.duration_regex,
         "uuid": uuid_regex,
         **{f"uuid{number}": partial(uuid_regex, number) for number in range(1, 9)},
-        "email": hosts.email_regex,
-        "idn-email": hosts.idn_email_regex,
-        "name-email": hosts.python_name_email_regex,
-        "hostname": hosts.hostname_regex,
+        "email": emails_and_hosts.email_regex,
+        "idn-email": emails_and_hosts.idn_email_regex,
+        "name-email": emails_and_hosts.python_name_email_regex,
+        "hostname": emails_and_hosts.hostname_regex,
         "idn-hostname": idn.idn_hostname_regex,
-        "ipv4": hosts.ipv4_regex,
-        "ipv6": hosts.ipv6_regex,
-        "ipv4network": hosts.ipv4_network_regex,
-        "ipv6network": hosts.ipv6_network_regex,
+        "ipv4": emails_and_hosts.ipv4_regex,
+        "ipv6": emails_and_hosts.ipv6_regex,
+        "ipv4network": emails_and_hosts.ipv4_network_regex,
+        "ipv6network": emails_and_hosts.ipv6_network_regex,
         "ipv4interface": _ipv4_interface,
         "ipv6interface": _ipv6_interface,
-        "ipvanyaddress": lambda: ast.union(hosts.ipv4_regex(), hosts.ipv6_regex()),
-        "ipvanynetwork": lambda: ast.union(hosts.ipv4_network_regex(), hosts.ipv6_network_regex()),
+        "ipvanyaddress": lambda: ast.union(emails_and_hosts.ipv4_regex(), emails_and_hosts.ipv6_regex()),
+        "ipvanynetwork": lambda: ast.union(
+            emails_and_hosts.ipv4_network_regex(), emails_and_hosts.ipv6_network_regex()
+        ),
         "ipvanyinterface": lambda: ast.union(_ipv4_interface(), _ipv6_interface()),
         "uri": uris.uri_regex,
         "uri-reference": uris.uri_reference_regex,
@@ -150,7 +152,7 @@ PYTHON_FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
         "time": times.python_time_regex,
         "date-time": times.python_date_time_regex,
         "duration": times.timedelta_regex,
-        "email": hosts.python_email_regex,
+        "email": emails_and_hosts.python_email_regex,
         "uri": uris.python_uri_regex,
         "regex": patterns.pattern_regex,
         "base64": base64_regex,
@@ -173,7 +175,7 @@ _NOT_JUDGED = (
 #: Every string that could be valid, where `FORMATS` has a subset.
 SUPERSETS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
     {
-        "hostname": hosts.hostname_superset_regex,
+        "hostname": emails_and_hosts.hostname_superset_regex,
         "date": _like_a_date,
         "date-time": _like_a_date,
         **dict.fromkeys(_NOT_JUDGED, lambda: ast.ANY_STRING),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from schemagen.regex import ast
-from schemagen.schema.formats.hosts import ipv4_regex, ipv6_regex, unreserved_label_regex
+from schemagen.schema.formats.emails_and_hosts import ipv4_regex, ipv6_regex, unreserved_label_regex
 from schemagen.schema.formats.parts import ALNUM, ALPHA, DIGIT, HEX, any_case, some
 from schemagen.schema.numbers.ranges import integer_range_regex
 
