@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence as Several
 
     from schemagen.context_free.scanner import Scanner
-    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+    from schemagen.context_free.syntax import ContextFreeGrammar
 
 
 class RecursiveRuleError(Exception):
