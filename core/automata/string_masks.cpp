@@ -25,7 +25,7 @@ struct StringMasks::Draft {
 namespace {
 
 size_t memory_of(const StringExits& exits) {
-    size_t bytes = sizeof(exits);
+    size_t bytes = sizeof(StringExits);
     for (const StringExit& exit : exits) bytes += sizeof(exit) + heap_bytes(exit.tails);
     return bytes;
 }
@@ -38,7 +38,7 @@ size_t memory_of(const StringInner& inner) {
 size_t memory_of(const LiteralRest& rest) { return sizeof(rest) + heap_bytes(rest.tokens) + heap_bytes(rest.ends); }
 
 size_t memory_of(const StringRest& rest) {
-    size_t bytes = sizeof(rest) - sizeof(rest.exits) + memory_of(rest.exits);
+    size_t bytes = sizeof(rest) - sizeof(StringExits) + memory_of(rest.exits);
     for (const StringClass& one : rest.inner) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.words);
     return bytes;
 }
