@@ -61,7 +61,7 @@ def check_names(given: Iterable[str], model: Any, own: Collection[str], *, besid
         OptionError: A name is misspelt, or belongs to another library.
     """
     for name in given:
-        if name in _known_to_transformers() or name in own or name in _known_to(model):
+        if name in own or (name not in FOREIGN and (name in _known_to_transformers() or name in _known_to(model))):
             continue
         fix = _fix(name, {*own, *beside}, model)
         if fix:
@@ -207,7 +207,9 @@ def check_streamed(given: Mapping[str, Any]) -> None:
     Raises:
         OptionError: There is one.
     """
+    config = given.get("generation_config")
     for name, why in _NOT_STREAMED.items():
         harmless = {"num_beams": 1, "retries": 0}.get(name)
-        if given.get(name) is not None and given[name] != harmless:
-            raise OptionError(f"{name}={given[name]!r:.80} in a stream", why=why, fix="leave it out, or do not stream")
+        value = given.get(name, getattr(config, name, None))
+        if value is not None and value != harmless:
+            raise OptionError(f"{name}={value!r:.80} in a stream", why=why, fix="leave it out, or do not stream")

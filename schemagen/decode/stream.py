@@ -20,6 +20,8 @@ from contextvars import copy_context
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
+from schemagen.threads.forking import ReentrantLock
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -39,7 +41,7 @@ class TokenStream:
     def __init__(self, begin: Callable[[], Writer]) -> None:
         self._begin = begin
         self._steps: Generator[list[int] | Decoded, None, None] | _Thread | None = None
-        self._making = threading.RLock()  # held while a step is made
+        self._making = ReentrantLock()  # held while a step is made
         self._is_closed = False
 
     def take(self) -> list[int] | Decoded | None:

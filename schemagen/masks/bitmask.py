@@ -33,7 +33,7 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
     if batch_size < 0 or vocab_size < 1:
         raise BitmaskShapeError(f"a bitmask of {batch_size} rows over {vocab_size} tokens")
     words = -(-vocab_size // BITS)
-    return torch.full((batch_size, words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
+    return torch.full((batch_size, words), -1, dtype=torch.int32, device="cpu", pin_memory=torch.cuda.is_available())
 
 
 def fill_next_token_bitmasks(

@@ -77,7 +77,9 @@ def _checked(check: Callable[[Any], Any]) -> Reader:
 
 
 def _seed(_: str, value: Any) -> Any:
-    return [check_seed(each) for each in value] if isinstance(value, (list, tuple)) else check_seed(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(check_seed(each) for each in value)
+    return check_seed(value)
 
 
 _BUDGET = "the budget is called max_new_tokens"
@@ -216,11 +218,11 @@ _SEVERAL = "for several answers: lm.batch([prompt] * n, spec, temperature=1.0, s
 _APART = "give each option by its name, or generation_config="
 _SPEC = "the type or schema is the second argument: lm(prompt, Person)"
 _TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
-_MODEL = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
+_CALLED = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
 _PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
 
 #: Names of other libraries that stand for no option -> the advice about them.
-_NO_OPTIONS = {
+_NO_OPTIONS: dict[str, str] = {
     **dict.fromkeys(("n", "best_of", "num_samples", "candidate_count"), _SEVERAL),
     **dict.fromkeys(
         ("sampling_params", "sampling_parameters", "generation_kwargs", "generate_kwargs", "gen_kwargs", "extra_body"), _APART
@@ -234,13 +236,13 @@ _NO_OPTIONS = {
         _SPEC,
     ),
     **dict.fromkeys(("tools", "functions", "function_call"), _TOOLS),
-    **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
-    **dict.fromkeys(("model", "llm", "client", "language_model"), _MODEL),
+    **dict.fromkeys(("messages", "system", "system_prompt", "inputs", "inputs_text"), _PROMPT),
+    **dict.fromkeys(("model", "llm", "client", "language_model"), _CALLED),
     "stream": "for events use lm.stream(prompt, spec)",
     "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
 }  # fmt: skip
 #: Names of other libraries -> the advice about them.
-FOREIGN = {
+FOREIGN: dict[str, str] = {
     **{name: row.advice or f"it is called {row.name}" for row in _ROWS for name in row.elsewhere},
     **_NO_OPTIONS,
 }

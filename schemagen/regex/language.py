@@ -216,9 +216,9 @@ def is_empty(regex: Regex, max_states: int = 10_000) -> bool:
     found = _ask(place.core.is_empty_within, place.patterns.lower(regex, TEXT), max_states * _PER_CHARACTER)
     if found is None:
         raise LimitError(
-            f"{max_states + 1} derivatives of a regular expression visited, limit {max_states}, emptiness still unknown",
+            f"emptiness of a regular expression still unknown after {max_states} derivatives",
             why="intersections of long counted repetitions have many states",
-            fix="raise max_states, or bound the repetitions of the patterns that are combined",
+            fix="shorten the repetitions of the patterns that are combined",
         )
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from schemagen.errors import LimitError
 from schemagen.regex.ast import Alternation, Chars, Complement, Concat, Regex, Repeat, Substring, char_set
 from schemagen.threads.clock import poll
 
@@ -16,6 +17,8 @@ EMPTY_NODE, EPSILON_NODE = 0, 1
 UTF8, JSON, CANONICAL, TEXT = 0, 1, 2, 3
 #: From so many parts on, such as the characters of a long text, equal objects are looked up once.
 _MANY_PARTS = 256
+#: Counters of the core have 32 bits, and the highest number stands for no end.
+_MOST_COUNTED = 2**32 - 1
 _SURROGATES = re.compile("[\ud800-\udfff]+")
 
 
@@ -30,6 +33,17 @@ def surrogate_words(*texts: str) -> str:
 def has_surrogates(text: str) -> bool:
     """Whether a text has half of a surrogate pair."""
     return _SURROGATES.search(text) is not None
+
+
+def _counts_of(regex: Repeat) -> tuple[int, int]:
+    """Return least and most, in the numbers of the core; -1 for no end.
+
+    Raises:
+        LimitError: The least is beyond them.
+    """
+    if regex.low >= _MOST_COUNTED:
+        raise LimitError(f"a part of a pattern comes {regex.low} times or more, limit {_MOST_COUNTED - 1}")
+    return regex.low, -1 if regex.high is None or regex.high >= _MOST_COUNTED else regex.high
 
 
 class PatternLowering:
@@ -66,7 +80,7 @@ class PatternLowering:
         if isinstance(regex, Chars):
             return make.chars(encoding, [end for pair in regex.ranges for end in pair])
         if isinstance(regex, Repeat):
-            return make.repeat(self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high)
+            return make.repeat(self.lower(regex.inner, encoding), *_counts_of(regex))
         if isinstance(regex, Complement):
             inner = make.complement(self.lower(regex.inner, encoding))
             return make.conjunction([make.any_string(encoding), inner])

@@ -13,7 +13,7 @@ import os
 import sys
 from contextlib import nullcontext
 from functools import cached_property
-from threading import Lock
+from threading import Lock, RLock
 from typing import TypeVar
 from weakref import ref
 
@@ -39,6 +39,27 @@ def brief_lock() -> Lock:
 def long_lock() -> Lock:
     """Return a lock for work of any length: a fork does not wait, and the new process may find that work half done."""
     return _new(_long)
+
+
+class ReentrantLock:
+    """A lock that its holder may take again. In a forked process it is free, unless the thread that forked holds it."""
+
+    __slots__ = ("_lock", "_pid")
+
+    def __init__(self) -> None:
+        self._lock, self._pid = RLock(), os.getpid()
+
+    def __enter__(self) -> None:
+        """Wait for the lock, and take it."""
+        if self._pid != (pid := os.getpid()):
+            if not self._lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - as `threading.Condition` does
+                self._lock = RLock()
+            self._pid = pid
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Release the lock."""
+        self._lock.release()
 
 
 def without_property_locks(cls: Class) -> Class:

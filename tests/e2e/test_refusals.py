@@ -8,6 +8,7 @@ import itertools
 from pathlib import Path
 
 import pytest
+import transformers
 
 import schemagen
 from schemagen.errors import BudgetError, GenerationError, ModelError, OptionError, ToolError
@@ -77,6 +78,11 @@ def test_what_a_stream_cannot_have(lm, options):
         with pytest.raises(OptionError, match=next(iter(options))):
             door()
     assert list(lm.stream("x", bool, num_beams=1))
+    config = transformers.GenerationConfig(num_beams=2, max_new_tokens=8)
+    with pytest.raises(OptionError, match="num_beams=2 in a stream"):
+        lm.stream("x", bool, generation_config=config)
+    with pytest.raises(OptionError, match="inputs="):
+        lm("x", bool, inputs=1)
 
 
 @pytest.mark.parametrize(

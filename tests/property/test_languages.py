@@ -138,3 +138,17 @@ def test_emptiness_that_is_seen_at_once_is_that_of_the_derivatives() -> None:
         assert is_empty(regex) == expected, regex
         empty += expected
     assert 200 < empty < 1800
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 2**32 - 1), (0, 2**32), (1, 2**40)])
+def test_an_upper_count_beyond_the_core_is_no_end(low: int, high: int) -> None:
+    """Counters of the core have 32 bits; a number that was cut off would be another language."""
+    many = ast.Repeat(ast.literal("a"), low, high)
+    assert matches(many, "aaa")
+    assert not is_empty(ast.conjunction(many, ast.literal("aa")))
+
+
+def test_a_lower_count_beyond_the_core_is_a_limit() -> None:
+    """No text of this language fits into a memory."""
+    with pytest.raises(LimitError, match="4294967296 times"):
+        is_empty(ast.conjunction(ast.Repeat(ast.literal("a"), 2**32, None), ast.literal("aa")))

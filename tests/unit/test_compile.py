@@ -1,6 +1,7 @@
 """What `compile` leaves behind: the collector as it was, copies, and a report that is written when it is asked for."""
 
 import gc
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from schemagen.engine.native import builder
 from schemagen.engine.protocol import Constraint
 from schemagen.errors.installing import install_command
 from schemagen.grammar.schema_values import _is_larger
+from schemagen.schema import ir
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
 
@@ -297,3 +299,12 @@ def test_an_engine_is_deprecated(byte_vocabulary, engine) -> None:
         grammar = schemagen.compile(int, byte_vocabulary, engine=engine)
     assert caught[0].filename == __file__
     assert grammar is schemagen.compile(int, byte_vocabulary)
+
+
+def test_a_pickled_value_set_has_no_hash_of_this_process():
+    """Hashes of texts differ between processes; an equal value found in a dictionary there has to be found here."""
+    value = ir.Const("abc")
+    assert hash(value) == hash(ir.Const("abc"))
+    written = pickle.dumps(value)
+    assert b"_hash" not in written
+    assert pickle.loads(written) == value  # noqa: S301 - our own

@@ -153,3 +153,31 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 """
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+STREAMING = """
+import faulthandler, os, threading, warnings
+import schemagen
+warnings.simplefilter("ignore")  # Python 3.12 and later warn of a fork beside threads
+faulthandler.dump_traceback_later(120, exit=True)
+texts = {"type": "array", "items": {"type": "string", "minLength": 3, "maxLength": 6}, "minItems": 60, "maxItems": 60}
+stream = schemagen.load_bundled().stream("x", texts, max_new_tokens=500)
+next(stream)
+making = threading.Event()
+inner, stream._tokens._next = stream._tokens._next, lambda: (making.set(), inner())[1]
+other = threading.Thread(target=lambda: list(stream))
+other.start()
+making.wait()
+pid = os.fork()
+if pid == 0:
+    stream.close()
+    os._exit(0)
+print(os.waitpid(pid, 0)[1])
+other.join()
+"""
+
+
+def test_a_child_closes_a_stream_that_another_thread_was_stepping() -> None:
+    """The lock of the step stays held in the child, where its thread is gone."""
+    run = subprocess.run([sys.executable, "-c", STREAMING], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "0\n"), run.stderr

@@ -99,7 +99,7 @@ def test_is_empty(regex: Regex, empty: bool) -> None:
 def test_is_empty_stops_at_its_limit() -> None:
     """A question that needs too many states is refused with both numbers."""
     deep = conjunction(repeat(AB, 100_000, 100_000), complement(HAS_A))
-    with pytest.raises(LimitError, match=r"5\d+ derivatives .* limit 50, emptiness still unknown"):
+    with pytest.raises(LimitError, match="unknown after 50 derivatives"):
         is_empty(deep, max_states=50)
 
 
