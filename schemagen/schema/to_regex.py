@@ -38,10 +38,10 @@ class Page:
     Attributes:
         numbers: The soft caps on digits.
         before_comma: Between an item or member and its comma.
-        after_comma: Behind a comma, line breaks of a fixed layout apart.
+        after_comma: After a comma, line breaks of a fixed layout apart.
         before_colon: Between a key and its colon.
         after_colon: Between a colon and its value.
-        inside: Behind an opening bracket and before a closing one, line breaks of a fixed layout apart.
+        inside: After an opening bracket and before a closing one, line breaks of a fixed layout apart.
         around: Before and after the whole text.
         step: Of a fixed layout with line breaks: the indentation of one level.
     """
