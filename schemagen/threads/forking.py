@@ -13,7 +13,7 @@ import os
 import sys
 from contextlib import nullcontext
 from functools import cached_property
-from threading import Lock, RLock
+from threading import Lock, RLock, get_ident
 from typing import TypeVar
 from weakref import ref
 
@@ -44,21 +44,26 @@ def long_lock() -> Lock:
 class ReentrantLock:
     """A lock that its holder may take again. In a forked process it is free, unless the thread that forked holds it."""
 
-    __slots__ = ("_lock", "_pid")
+    __slots__ = ("_depth", "_holder", "_lock", "_pid")
 
     def __init__(self) -> None:
         self._lock, self._pid = RLock(), os.getpid()
+        self._holder, self._depth = 0, 0
 
     def __enter__(self) -> None:
         """Wait for the lock, and take it."""
         if self._pid != (pid := os.getpid()):
-            if not self._lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - as `threading.Condition` does
-                self._lock = RLock()
+            if self._holder != get_ident():
+                self._lock, self._depth = RLock(), 0
             self._pid = pid
         self._lock.acquire()
+        self._holder, self._depth = get_ident(), self._depth + 1
 
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
+        self._depth -= 1
+        if not self._depth:
+            self._holder = 0
         self._lock.release()
 
 
