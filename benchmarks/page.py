@@ -23,8 +23,8 @@ PAGE = harness.ROOT / "docs" / "benchmarks.md"
 NOT_YET = "*No result is committed yet:* `python benchmarks/{}.py` *writes one.*"
 #: The text there instead if the measurement needs another machine than ours.
 NOT_MEASURED = {
-    "device_overhead": "**This has not been measured:** no GPU was available. `python benchmarks/device_overhead.py --tokenizer "
-    "path/to/llama3 --device cuda` writes the result on a machine with a GPU, and refuses on one without.",
+    "device_overhead": "**This has not been measured:** no GPU was available. `python benchmarks/device_overhead.py "
+    "--tokenizer path/to/llama3 --device cuda` writes the result on a machine with a GPU, and refuses on one without.",
 }
 
 Result = dict[str, Any]

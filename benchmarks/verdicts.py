@@ -1,4 +1,4 @@
-"""What is judged right, and an argument for whatever is not.
+"""The verdicts, and an argument for each wrong one.
 
     python benchmarks/verdicts.py maskbench.json suite.json      keep the verdicts of two results of masks.py
 
