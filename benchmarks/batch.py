@@ -2,17 +2,17 @@
 
     python benchmarks/batch.py --tokenizer llama3
 
-Rows: 1, 8 and 64; all over one grammar, or each over its own. Every row is a sequence at a place of its own. Each round
+Rows: 1, 8 and 64; all over one grammar, or each over its own. Every row is a sequence at its own place. Each round
 advances every row by one token, fills all masks once without a clock, and then times the ways in turn; the way that goes
-first changes from round to round. So what is compared is the work for masks that are known already.
+first changes from round to round. So only the work for known masks is compared.
 
     single      matcher.fill_next_token_bitmask for each row, in a loop
     batch       fill_next_token_bitmasks
     threads     fill_next_token_bitmasks on as many parts of the batch as there are threads, in a thread pool
 
-New masks are another matter, for they have to be worked out: there the largest batch is filled over grammars that were
-just compiled, by `fill_next_token_bitmasks(..., threads=1)` and with more threads. What the grammars have in common (numbers,
-free strings, formats) is known by then, as it is in a server that has been running for a while.
+New masks must be worked out first. For these, the largest batch is filled over grammars that were
+just compiled, by `fill_next_token_bitmasks(..., threads=1)` and with more threads. The parts that the grammars share (numbers,
+free strings, formats) are known by then, as in a server that has been running for a while.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _ways(batch: Batch, pool: ThreadPoolExecutor, threads: int) -> dict[str, Cal
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "batch")
     made.add_argument("--rounds", type=int, default=200)
     made.add_argument("--threads", type=int, default=2)

@@ -1,12 +1,12 @@
-"""`schemagen batch` over a million rows: memory over time, rows per second, and what is left when it is killed.
+"""`schemagen batch` over a million rows: memory over time, rows per second, and recovery after being killed.
 
     python benchmarks/batch_rows.py --rows 1000000
     python benchmarks/batch_rows.py --rows 200000 --kills 20
 
-The model answers at once: what it would write is put in the place of its decoding loop. All else is as in the command, in a
-process of its own: reading Parquet, prompts, tokens, the check of each value, the output, its record. With `--only-rows` the
-prompts, their tokens and the checks are left out, too, so that reading and writing is what is measured. The memory of that
-process is looked at four times a second. With `--kills` it is killed (SIGKILL) at random moments, and started again with
+The model answers at once: ready-made texts replace its decoding loop. Everything else is as in the command, in its own
+process: reading Parquet, prompts, tokens, the check of each value, the output, its record. With `--only-rows` the
+prompts, their tokens and the checks are left out, too, so that only reading and writing are measured. The memory of that
+process is read four times a second. With `--kills` it is killed (SIGKILL) at random moments, and started again with
 `--resume`; at the end each row must be there once, in order, with its own value.
 """
 
@@ -134,7 +134,7 @@ def measure(folder: Path, rows: int, fast: Sequence[str]) -> dict[str, Any]:
 
 
 def torture(folder: Path, rows: int, kills: int, seed: int, fast: Sequence[str]) -> dict[str, Any]:
-    """Return how often a run was killed and what it came to."""
+    """Return how often a run was killed and how far it came each time."""
     source, output = folder / "in.parquet", folder / "out.parquet"
     write_input(source, rows)
     (folder / "whole").mkdir()
@@ -155,7 +155,7 @@ def torture(folder: Path, rows: int, kills: int, seed: int, fast: Sequence[str])
             time.sleep(0.002)
         time.sleep(0 if ended else chance.random() / 20)
         process.send_signal(signal.SIGKILL)
-        if process.wait() != -signal.SIGKILL:  # it was through before: all again, without what it has written
+        if process.wait() != -signal.SIGKILL:  # it had finished before: start again, without its output
             assert process.returncode == 0, "the command failed"
             output.unlink()
             begun = False
@@ -177,7 +177,7 @@ def _record(output: Path) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, or be what is measured."""
+    """Measure, or be the measured command."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] in (["--command"], ["--command-only-rows"]):
         from schemagen.cli import main as command

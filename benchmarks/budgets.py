@@ -1,14 +1,14 @@
-"""Masks within a budget: what they cost beside those without one, where much is required or much is open.
+"""Masks within a budget: their cost compared with masks without one, where much is required or much is open.
 
     python benchmarks/budgets.py --window 500
 
-Each text is written twice over a vocabulary of single bytes, from a grammar of its own each time: once with masks within a
-budget, once without. The budgets are `ample`, twice what the text takes, and `own`, what it takes and no token more, so
-that the mask has to look at the end of the text all the time. Long texts are measured in windows: at their beginning,
+Each text is written twice over a vocabulary of single bytes, from a new grammar each time: once with masks within a
+budget, once without. The budgets are `ample`, twice the tokens of the text, and `own`, exactly its tokens, so
+that the mask always has to look at the end of the text. Long texts are measured in windows: at their beginning,
 in the middle and at the end; between them tokens are accepted and no mask is made.
 
-Then come random texts over the vocabulary of a tokenizer, within budgets that hardly suffice: the CPU time of each mask,
-of which a random token is accepted.
+Then come random texts over the vocabulary of a tokenizer, within budgets that only just suffice: the CPU time of each mask,
+from which a random token is accepted.
 
     python benchmarks/budgets.py --only random --tokenizer llama3
 """
@@ -83,7 +83,7 @@ CASES: dict[str, tuple[str, Callable[[], Any], Callable[[random.Random], str]]] 
         lambda rng: "".join(f'{{"v":{rng.randint(0, 99)},"children":[' for _ in range(1000)) + "]}" * 1000,
     ),
 }
-#: Budgets: name -> how many tokens may come before a text of `size` tokens; None: no budget.
+#: Budgets: name -> how many tokens may come before a text of `size` tokens; None if there is no budget.
 BUDGETS: dict[str, Callable[[int], int] | None] = {
     "without": None,
     "ample": lambda size: 2 * size,
@@ -92,7 +92,7 @@ BUDGETS: dict[str, Callable[[int], int] | None] = {
 
 
 def measure(case: str, window: int, seed: int) -> dict[str, Any]:
-    """Return the seconds of compiling and of the least budget, and the times of masks by budget."""
+    """Return the seconds of compiling and of the minimum budget, and the times of masks by budget."""
     import schemagen
 
     order, make_schema, make_text = CASES[case]
@@ -125,7 +125,7 @@ def measure(case: str, window: int, seed: int) -> dict[str, Any]:
 
 
 def tags(least: int) -> dict[str, Any]:
-    """Return a schema that needs 31 tokens of Llama 3 at least if it asks for 50 tags."""
+    """Return a schema that needs at least 31 tokens of Llama 3 if it asks for 50 tags."""
     array = {"type": "array", "items": {"type": "string"}} | ({"minItems": least} if least else {})
     return {"type": "object", "properties": {"name": {"type": "string"}, "tags": array}, "required": ["name", "tags"]}
 
@@ -174,12 +174,12 @@ def walk(grammar: schemagen.Grammar, text: bytes, window: int, most: Callable[[i
             matcher.fill_next_token_bitmask(words, 0, budget=budget)
             times.append((clock() - start) * 1e6)
         if not matcher.accept_token(ids[text[at : at + 1]]):
-            raise AssertionError(f"{text[:at]!r} does not go on with {text[at : at + 1]!r}")
+            raise AssertionError(f"{text[:at]!r} does not continue with {text[at : at + 1]!r}")
     return times
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "budgets")
     made.add_argument("--window", type=int, default=0, help="masks in each of three windows; 0: all masks of the text")
     made.add_argument("--texts", type=int, default=20, help="random texts of each case")

@@ -1,20 +1,20 @@
-"""Tokens per second of ``model.generate`` with a constraint, to tokens per second without.
+"""Tokens per second of ``model.generate`` with a constraint and without.
 
     python benchmarks/decode_overhead.py --tokenizer llama3
 
 Models: a Llama with random weights and the vocabulary of the tokenizer, and the bundled model. Batches: 1, 8 and 32 rows, all
-over one schema, each with a prompt of its own. Greedy, without an end: every generation has the same number of steps.
+over one schema, each with its own prompt. Greedy, without an end: every generation has the same number of steps.
 
-Beside ours: a processor that only copies the logits, those of xgrammar and of outlines, and for llguidance, which has
-none, the few lines that its documentation shows. Each is given compact whitespace.
+Compared with ours: a processor that only copies the logits, those of xgrammar and outlines, and for llguidance, which has
+none, the few lines from its documentation. Each gets compact whitespace.
 
-How it is measured: the generations of all contenders run at once, each in a thread of its own, but only one of them at
+How it is measured: the generations of all contenders are under way at once, each in its own thread, but only one runs at
 a time: after each step the next one has its turn. So a step with a constraint is compared with the step without
 that ran a few milliseconds before or after it, and a ratio is the median over these pairs. The order changes
 from step to step; the first steps, which warm up, do not count.
 
     ratio       seconds of a step without a constraint / seconds of a step with it
-    processor   milliseconds that the processor itself takes of a step, median
+    processor   milliseconds of a step that the processor itself takes, median
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-#: Takes 31 tokens at least with the vocabulary of Llama 3, about as many as are measured.
+#: Takes at least 31 tokens with the vocabulary of Llama 3, about as many as are measured.
 TAGS: dict[str, Any] = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}, "minItems": 50}},
@@ -100,7 +100,7 @@ def _roomy(tokenizer: Any, width: int) -> Callable[[], Any]:
 
 
 class Copy(LogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
-    """Copies the logits and masks nothing: the floor for whoever does not overwrite them."""
+    """Copies the logits and masks nothing: the least cost of a processor that does not overwrite them."""
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Return a copy."""
@@ -284,7 +284,7 @@ class StepEnd(StoppingCriteria):  # type: ignore[misc]  # transformers publishes
 
 
 class Timed(LogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
-    """A processor, and what it takes."""
+    """A processor, and its time."""
 
     def __init__(self, inner: Any, runner: Runner, synchronise: Callable[[], Any]) -> None:
         self._inner, self._runner, self._synchronise = inner, runner, synchronise
@@ -423,7 +423,7 @@ def _folder_name(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "decode_overhead")
     made.add_argument("--batches", type=int, nargs="+", default=list(BATCHES))
     made.add_argument("--steps", type=int, default=32, help="steps of a generation that count")

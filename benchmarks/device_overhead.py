@@ -1,13 +1,13 @@
-"""What a constraint costs where the model is on a GPU: masks on the device, masks from the host, and no constraint.
+"""The cost of a constraint with the model on a GPU: masks on the device, masks from the host, and no constraint.
 
     python benchmarks/device_overhead.py --tokenizer llama3 --device cuda
 
 One model in the shape of a Llama of 1.2 billion parameters (random weights, bfloat16) generates with 32 rows, greedily
-and without an end; how the steps are compared is said in `decode_overhead.py`. ``--device cpu`` runs a model that is far
+and without an end; `decode_overhead.py` says how the steps are compared. ``--device cpu`` runs a model that is far
 too small to say anything about a GPU: it shows that the script works.
 
     ratio             seconds of a step without a constraint / seconds of a step with it
-    processor         milliseconds that the processor itself takes of a step, waiting for the device before and after, median
+    processor         milliseconds of a step that the processor itself takes, waiting for the device before and after, median
     synchronisations  how often a step of the processor waits for the device, counted by torch
                       (``torch.cuda.set_sync_debug_mode``); null on a CPU
 """
@@ -135,7 +135,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     made = harness.parser(__doc__, "device_overhead")
     made.add_argument("--device", choices=SIZES, default="cuda")
     made.add_argument("--repeats", type=int, default=3, help="generations of each contender")
-    made.add_argument("--max-states", type=int, default=20_000, help="states of the grammar worked out beforehand")
+    made.add_argument("--max-states", type=int, default=20_000, help="states of the grammar to work out in advance")
     for name in SIZES["cuda"]:
         made.add_argument("--" + name.replace("_", "-"), type=int)
     options = made.parse_args(arguments)
@@ -145,7 +145,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     options = parse(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
         print(

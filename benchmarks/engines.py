@@ -1,4 +1,4 @@
-"""The engines that are compared, behind one interface: compile, reset, fill, accept, done.
+"""The compared engines, with one interface: compile, reset, fill, accept, done.
 
 A peer is measured if it is installed, and named as skipped if not. Each is used as its documentation says, with its
 cache of grammars off, because every schema is compiled once here.
@@ -218,7 +218,7 @@ def allows(words: Any, token_id: int) -> bool:
 
 
 def installed(asked: list[str] | None) -> list[str]:
-    """Return the engines asked for (None: all) that are installed; those that are not are named on a line."""
+    """Return the wanted engines (all if None) that are installed; the others are named on a line."""
     found = []
     for name in asked or ENGINES:
         if importlib.util.find_spec(ENGINES[name][1]) is None:

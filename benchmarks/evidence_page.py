@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
-#: Broken texts that are shown of a task.
+#: Broken texts to show for each task.
 SHOWN = 1
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
 PLOTS = harness.ROOT / "docs" / "plots"
@@ -31,7 +31,7 @@ Result = dict[str, Any]
 
 
 def load(folder: Path = harness.RESULTS) -> dict[str, Result]:
-    """Return the results that the page is made of, by benchmark."""
+    """Return the results for the page, by benchmark."""
     paths = {name: folder / f"{name}.json" for name in ("real_model", "prompts")}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
 
@@ -52,7 +52,7 @@ def render(results: Mapping[str, Result]) -> str:
 
 
 def summary(results: Mapping[str, Result]) -> str:
-    """Return the table that the first page quotes: by task how many are valid, how right they are, and how long they take."""
+    """Return the table that the first page quotes: shares of valid and right answers, and speed, by task."""
     quality, times = _runs(results, "quality"), _runs(results, "times")
     rows = [
         (
@@ -72,7 +72,7 @@ def summary(results: Mapping[str, Result]) -> str:
 
 
 def _of(runs: Mapping[str, Result], task: str, way: str, key: str) -> str:
-    """Return a number of a way for a table: a share, or a ratio; nothing if it was not measured."""
+    """Return a number of a way for a table: a share or a ratio; "" if it was not measured."""
     found = runs.get(task, {}).get("ways", {}).get(way, {}).get(key)
     if found is None:
         return ""
@@ -85,7 +85,7 @@ def plots(results: Mapping[str, Result]) -> dict[str, str]:
     if right := _groups(_runs(results, "quality"), "fields", "fields"):
         found["evidence-right.svg"] = interval_plot("Share of right fields", "share, interval of 95 %", right)
     if speeds := _groups(_runs(results, "times"), "ratio_same_length_with_first", "ratio_same_length_range"):
-        title = "Speed to generate without a constraint, same length"
+        title = "Speed relative to generate without a constraint, same length"
         found["evidence-speed.svg"] = interval_plot(title, "x, all answers; smallest to largest", speeds, mark=1)
     return found
 
@@ -128,7 +128,7 @@ def _origin(run: Result) -> str:
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("jsonschema", "numpy"))
     return (
         f"Run on {run['date']}, commit {run['commit']}; {machine['cpu']}, {machine['cores']} cores, {run['threads']} threads, "
-        f"load {machine['load_average']} before; batches of {run['batch_size'] or 1}, seed {run['seed']}; {named}."
+        f"load {machine['load_average']} at the start; batches of {run['batch_size'] or 1}, seed {run['seed']}; {named}."
     )
 
 
@@ -138,7 +138,7 @@ def _share(found: list[float]) -> str:
 
 
 def _rows(tasks: Mapping[str, Result], cells: Callable[[Result], tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
-    """Return a row for each way; one that failed says why."""
+    """Return a row for each way; the row of a failed one has the reason."""
     return [
         (name, f"failed: {found['failed']}".replace("|", "\\|"), *[""] * (width - 1))
         if "failed" in found
@@ -154,7 +154,7 @@ def _quality(found: Result) -> str:
         shares = (_share(one[key]) for key in ("valid", "fields", "exact"))
         return (*shares, told, f"{one['tokens']:.0f}", f"{one['attempts']:.1f}")
 
-    heads = ("way", "valid", "fields right", "exact", "fields, to unconstrained", "tokens", "attempts")
+    heads = ("way", "valid", "fields right", "exact", "fields, against unconstrained", "tokens", "attempts")
     return page.table(heads, _rows(found, cells, len(heads) - 1))
 
 
@@ -184,7 +184,7 @@ def _broken(results: Mapping[str, Result]) -> str:
     if not runs:
         return page.NOT_YET.format("real_model")
     blocks = [text for name in TASKS if name in runs for text in _texts(name, runs[name]["ways"].get(FREE, {}))]
-    return "\n\n".join(blocks) or "None did."
+    return "\n\n".join(blocks) or "No text broke."
 
 
 def _texts(task: str, found: Result) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _prompts(record: Result | None) -> str:
     import prompts
 
     settings, machine = record["settings"], record["machine"]
-    heads = ("way", "fields right", "to the shape", "exact", "tokens of the prompt")
+    heads = ("way", "fields right", "against the shape", "exact", "tokens of the prompt")
     asked = f"{settings['count']} questions of the tuning half of each task, greedy"
     parts = [f"{settings['model']}, {asked}; {record['date']}, commit {record['commit']}; {machine['cpu']}."]
     for name, found in record["results"].items():

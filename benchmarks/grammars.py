@@ -1,17 +1,17 @@
-"""Masks of context-free grammars, token by token, beside the engines that are installed.
+"""Masks of context-free grammars, token by token, compared with the installed engines.
 
     python benchmarks/grammars.py --tokenizer path/to/llama3
 
 Each engine has each grammar in a fresh process, which compiles another one first. It reads the same texts twice:
 
-    first mask      reading and compiling the grammar, and the first mask; of ours also what lark itself takes of it
+    first mask      reading and compiling the grammar, and the first mask; for ours also the part that lark itself takes
     TBM             fill the mask, check the bit of the token, accept it; "cold" the first time, "warm" the second time with a
                     new matcher, or one put back to the start
-    memory          what the process grew by from before the grammar was read to after the first time
+    memory          growth of the process from before the grammar was read to after the first time
 
-Times are CPU time of the process, less what reading the clock takes; for each token the median over the rounds. The rounds
-are interleaved, and the engine that begins changes. "schemagen" reads a grammar as its file says; "schemagen, dialect" is this
-package with `dialect="llguidance"`, which has the peers' text and their way to read it.
+Times are CPU time of the process, less the time to read the clock; for each token the median over the rounds. The rounds
+are interleaved, and the engines take turns in going first. "schemagen" reads a grammar with lark; "schemagen, dialect" is this
+package with `dialect="llguidance"`, which reads the peers' text in their way.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TEXTS = Path(__file__).parent / "texts"
 GRAMMARS = harness.ROOT / "examples" / "grammars"
 WARM_UP = 'start: "a" N\nN: /[0-9]+/\n'
-#: The look-aheads of the SQL grammar, which no peer reads: without them two terminals of the same letters may touch.
+#: The look-aheads of the SQL grammar, which no peer supports: without them two terminals of the same letters may touch.
 LOOK_AHEAD = re.compile(r"\(\?![^()]*\)")
 #: Tokens over which the mean of the first time is taken.
 FIRST = 1000
@@ -43,7 +43,7 @@ FIRST = 1000
 
 
 def cases() -> list[dict[str, Any]]:
-    """Return grammars as the peers read them (None: they cannot), how we read ours, and texts."""
+    """Return grammars as the peers read them (None if they cannot), how we read ours, and texts."""
     sql = (GRAMMARS / "sql_select.lark").read_text(encoding="utf-8")
     return [
         _case("C", (GRAMMARS / "c.lark").read_text(encoding="utf-8"), [_text("program.c").strip()]),
@@ -74,7 +74,7 @@ def _text(name: str) -> str:
 
 
 class SchemagenGrammars(Schemagen):
-    """This package, with grammars as their files say."""
+    """This package, with the grammars read by lark."""
 
     def compile(self, schema: Mapping[str, Any]) -> None:
         """Read a grammar of lark by lark, and compile it."""
@@ -102,7 +102,7 @@ class SchemagenGrammars(Schemagen):
 
 
 class SchemagenDialect(SchemagenGrammars):
-    """This package, with the text that the peers have."""
+    """This package, with the peers' text."""
 
     def compile(self, schema: Mapping[str, Any]) -> None:
         """Compile a grammar of the dialect, without lark."""
@@ -136,7 +136,7 @@ class XgrammarGrammars(Xgrammar):
         self.reset()
 
 
-#: Name -> class and the name in `engines.ENGINES` of what has to be installed.
+#: Name -> class and the name in `engines.ENGINES` that must be installed.
 CONTENDERS: dict[str, tuple[Any, str]] = {
     "schemagen": (SchemagenGrammars, "schemagen"),
     "schemagen, dialect": (SchemagenDialect, "schemagen"),
@@ -238,7 +238,7 @@ def _medians(rounds: list[list[float]]) -> list[float]:
     return [statistics.median(times) for times in zip(*rounds, strict=True)]
 
 
-#: What is compared: name -> what it is of an answer of `merged`.
+#: Compared values: name -> how to read one from an answer of `merged`.
 COMPARED: dict[str, Callable[[Mapping[str, Any]], float]] = {
     "first mask": lambda found: found["first_mask_us"],
     "first mask without lark": lambda found: found["first_mask_us"] - found["lark_us"],
@@ -268,7 +268,7 @@ def compared(row: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]
 
 
 def runs(given: list[dict[str, Any]], names: list[str], tokenizer: str, rounds: int, timeout: float) -> dict[str, Any]:
-    """Return what was measured: grammar -> engine -> result."""
+    """Return the results: grammar -> engine -> result."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {case["id"]: {} for case in given}
     for number in range(rounds):
         for at, case in enumerate(given):
@@ -282,7 +282,7 @@ def runs(given: list[dict[str, Any]], names: list[str], tokenizer: str, rounds: 
 
 
 def report(results: Mapping[str, Any]) -> None:
-    """Print what was measured."""
+    """Print the results."""
     for case, row in results["grammars"].items():
         for name, found in row.items():
             if found["verdict"] != "pass":
@@ -295,7 +295,7 @@ def report(results: Mapping[str, Any]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "grammars")
     made.add_argument("--engines", nargs="+", choices=CONTENDERS, help="these; the default is all that are installed")
     made.add_argument("--rounds", type=int, default=5, help="fresh processes for each grammar and engine")

@@ -1,8 +1,8 @@
-"""What all benchmarks share: the clock, percentiles, the record of the machine, result files, memory and guarded workers.
+"""Shared by all benchmarks: the clock, percentiles, the record of the machine, result files, memory and guarded workers.
 
-A time from one run means little on a shared machine. What counts is a ratio of two times of the same run, so everything
-that is compared is interleaved: for each schema the engines run one after the other, each in its own process, and the one
-that begins changes from schema to schema.
+A time from one run means little on a shared machine. Only a ratio of two times of the same run counts, so all
+compared work is interleaved: for each schema the engines run one after the other, each in its own process, and they
+take turns in going first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PACKAGES = (
     *("llguidance", "xgrammar", "outlines-core", "outlines", "lm-format-enforcer"),
     *("transformers", "tokenizers", "numpy", "torch", "jsonschema"),
 )
-#: Names of what is kept of a list of times; a number is a percentile.
+#: Names of the aggregates of a list of times; a number is a percentile.
 AGGREGATES: dict[str, float | None] = {"avg": None, "p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9, "max": 100}
 
 clock = time.perf_counter
@@ -46,7 +46,7 @@ clock = time.perf_counter
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the smallest value that at least so many percent of the values do not exceed (nearest rank)."""
+    """Return the smallest value that at least this percentage of the values does not exceed (nearest rank)."""
     ranked = sorted(values)
     return ranked[max(math.ceil(percent / 100 * len(ranked)), 1) - 1]
 
@@ -75,11 +75,11 @@ def seconds(function: Callable[[], Any]) -> float:
     return clock() - start
 
 
-# --- what was measured, and where ------------------------------------------------------------------------------------
+# --- the measurement and its machine ----------------------------------------------------------------------------------
 
 
 def machine() -> dict[str, Any]:
-    """Return what is known about the machine."""
+    """Return the known facts about the machine."""
     return {
         "cpu": _cpu_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -109,7 +109,7 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the commit of the source tree, ``+`` behind it if the tree differs from it; "unknown" outside of git."""
+    """Return the commit of the source tree, with ``+`` after it if the tree differs from it; "unknown" outside of git."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(("git", "-C", str(ROOT), *arguments), capture_output=True, text=True, check=True).stdout
@@ -203,17 +203,17 @@ def text_of(value: Any) -> str:
 
 
 def tokens_of(tokenizer: Any, text: str) -> list[int]:
-    """Return the tokens of a text that stands behind something else.
+    """Return the tokens of a text that follows another text.
 
-    Some tokenizers (SentencePiece) write a space before the first word of whatever they encode; no grammar begins with one,
-    and behind a prompt none is there. Such a text is encoded behind a line break.
+    Some tokenizers (SentencePiece) write a space before the first word of each text they encode; no grammar begins with one,
+    and after a prompt there is none. Such a text is encoded after a line break.
     """
     ids: list[int] = tokenizer.encode(text, add_special_tokens=False)
     if not ids or not tokenizer.convert_ids_to_tokens(ids[:1])[0].startswith("\N{LOWER ONE EIGHTH BLOCK}"):
         return ids
     before = tokenizer.encode("\n", add_special_tokens=False)
-    behind: list[int] = tokenizer.encode("\n" + text, add_special_tokens=False)
-    return behind[len(before) :] if behind[: len(before)] == before else ids
+    after: list[int] = tokenizer.encode("\n" + text, add_special_tokens=False)
+    return after[len(before) :] if after[: len(before)] == before else ids
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
@@ -238,8 +238,8 @@ def memory_bytes() -> tuple[int, int]:
 def forget_peak() -> None:
     """Let the peak start again from here, where the system can do that (Linux).
 
-    Memory that was freed but not given back (a tokenizer leaves a lot of it) is given back first: what is allocated next
-    would be found there, and not count.
+    Memory that was freed but not given back (a tokenizer leaves a lot of it) is given back first: otherwise the next
+    allocations would use it, and not count.
     """
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
@@ -249,7 +249,7 @@ def forget_peak() -> None:
 
 
 def limit_memory(gib: float) -> None:
-    """Let this process have so many GiB of address space more than now, where the system can do that."""
+    """Let this process have this many GiB of address space more than now, where the system can do that."""
     with contextlib.suppress(OSError, ImportError):
         import resource
 

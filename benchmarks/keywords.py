@@ -1,18 +1,18 @@
-"""What becomes of a keyword in each engine: enforced, refused, ignored without a word, or too strict.
+"""How each engine treats each keyword: enforced, refused, ignored silently, or too strict.
 
     python benchmarks/keywords.py                the engines that are installed, the bundled tokenizer
     python benchmarks/keywords.py --page         write the table of the last result into docs/comparison.md
 
 Each case is a schema with documents that it allows and documents that it forbids. A document counts as accepted if one of
-its texts is: compact, with spaces or indented, keys in any order, so that nobody fails by a matter of layout. Nothing is
-generated; what is asked is whether the engine would let this text through to the end.
+its texts is: compact, with spaces or indented, keys in any order, so that no engine fails because of layout. Nothing is
+generated; the question is whether the engine would let this text through to the end.
 
-    enforced    all that is allowed is accepted, nothing that is forbidden
+    enforced    all allowed documents are accepted, and no forbidden one
     refused     the schema is an error
-    ignored     something that is forbidden is accepted, with or without a warning on a log
-    narrower    something that is allowed is refused, and nothing that is forbidden accepted
+    ignored     a forbidden document is accepted, with or without a warning in a log
+    narrower    an allowed document is refused, and no forbidden one is accepted
 
-The cases were chosen by us, the makers of one of the engines: what is rare in practice has as many lines as what is common.
+We, the makers of one of the engines, chose the cases: rare keywords have as many lines as common ones.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def enforcer_engine(_: Any) -> Compile:
     return compile_schema
 
 
-#: Name of the distribution -> what makes the engine, and the module it needs.
+#: Name of the distribution -> the maker of the engine, and the module it needs.
 ENGINES: dict[str, tuple[Callable[[Any], Compile], str]] = {
     "schemagen": (schemagen_engine, "schemagen"),
     "llguidance": (llguidance_engine, "llguidance"),

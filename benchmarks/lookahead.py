@@ -1,9 +1,9 @@
 """The look-ahead k of DOMINO for JSON: a grammar whose masks leave out tokens that cross more than k borders of terminals.
 
-Beurer-Kellner et al. 2024, section 3.5: a token may hold the rest of the terminal that a text stands in, and k
-terminals more. With k = 0 every token ends where a terminal ends, which is what naive constraining and templates do to
-a model that would write ``",`` as one token; with k = infinity nothing is left out, which is what the masks of this
-package are. The terminals of JSON are its punctuation, strings, numbers and literals, and blanks.
+Beurer-Kellner et al. 2024, section 3.5: a token may hold the rest of the terminal that the text is in, and k
+terminals more. With k = 0 every token ends where a terminal ends: naive constraining and templates do this to
+a model that would write ``",`` as one token. With k = infinity nothing is left out: these are the masks of this
+package. The terminals of JSON are its punctuation, strings, numbers and literals, and blanks.
 
     grammar = LookaheadGrammar(lm.compile(Person), k=0)
     model.generate(..., logits_processor=[schemagen.LogitsProcessor(grammar)])
@@ -75,7 +75,7 @@ class LookaheadGrammar:
         return LookaheadMatcher(self._grammar.matcher(), self._grammar.vocabulary, self.k, [BETWEEN])
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is the same without a look-ahead."""
+        """Return an attribute that the look-ahead does not change."""
         return None if name == "token_table" else getattr(self._grammar, name)
 
 
@@ -126,5 +126,5 @@ class LookaheadMatcher:
         self._modes = [BETWEEN]
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is the same without a look-ahead."""
+        """Return an attribute that the look-ahead does not change."""
         return getattr(self._inner, name)

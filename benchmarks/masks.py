@@ -1,16 +1,16 @@
-"""Time to first mask and time between masks, beside the engines that are installed.
+"""Time to first mask and time between masks, compared with the installed engines.
 
     python benchmarks/masks.py                                             schemas made here, the bundled tokenizer
     python benchmarks/masks.py --data maskbench.jsonl.gz --tokenizer llama3 --sample 600 --order schema
 
 The text of each instance is encoded by the tokenizer and fed to the mask token by token. An instance is accepted if
-every token was in its mask and the text may end after the last one; at the first token that is refused it is left.
+every token was in its mask and the text may end after the last one; it ends at the first refused token.
 
     TTFM    compile + the first mask, check and accept; once for each schema, after one schema that does not count
     TBM     fill the mask, check the bit of the token, accept it; once for each token, the first included
 
 Verdicts: pass, compile_error, false_reject (a valid instance was refused), false_accept (an invalid one was accepted),
-run_error, timeout, crash. Times are compared on the schemas that all engines pass, so that nobody is fast by giving up.
+run_error, timeout, crash. Times are compared on the schemas that all engines pass, so that no engine is fast by giving up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness import clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-#: Judged once before the clock counts: what an engine loads when it is first used is no time to first mask.
+#: Judged once before the clock counts: the time to load an engine on first use is not time to first mask.
 WARM_UP = {
     "schema": {"type": "object", "properties": {"a": {"type": "string"}}},
     "tests": [{"valid": True, "data": {"a": "b"}}],
@@ -118,7 +118,7 @@ def _engine_summary(found: Mapping[str, dict[str, Any]], common: set[str]) -> di
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "masks")
     harness.data_options(made)
     made.add_argument("--engines", nargs="+", choices=ENGINES, help="these; the default is all that are installed")

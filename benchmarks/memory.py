@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py --data maskbench.jsonl.gz --tokenizer llama3 --sample 500
 
-All grammars are kept, so that what the process grew by says whether `Grammar.memory_bytes` tells the truth; the growth
-also holds Python objects (schemas, reports), and what the allocator has not given back.
+All grammars are kept, so that the growth of the process shows whether `Grammar.memory_bytes` is true; the growth
+also includes Python objects (schemas, reports), and memory that the allocator has not given back.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _grown(function: Any) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "memory")
     harness.data_options(made)
     made.add_argument("--order", choices=["schema", "any"], default="schema", help="order of keys")

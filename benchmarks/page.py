@@ -1,4 +1,4 @@
-"""docs/benchmarks.md from the committed results: a template of prose, with tables made of what was measured.
+"""docs/benchmarks.md from the committed results: a template of prose, with tables of the measurements.
 
 python benchmarks/page.py
 """
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 TEMPLATE = harness.ROOT / "benchmarks" / "page.template.md"
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
-#: What stands where no result is committed.
+#: The text in the place of a result that is not committed.
 NOT_YET = "*No result is committed yet:* `python benchmarks/{}.py` *writes one.*"
-#: What stands there instead, where that needs another machine than ours.
+#: The text there instead if the measurement needs another machine than ours.
 NOT_MEASURED = {
-    "device_overhead": "**This has not been measured:** no GPU was at hand. `python benchmarks/device_overhead.py --tokenizer "
-    "path/to/llama3 --device cuda` writes the result where there is one, and refuses where there is none.",
+    "device_overhead": "**This has not been measured:** no GPU was available. `python benchmarks/device_overhead.py "
+    "--tokenizer path/to/llama3 --device cuda` writes the result on a machine with a GPU, and refuses on one without.",
 }
 
 Result = dict[str, Any]
 
 
 def load(folder: Path = harness.RESULTS) -> dict[str, list[Result]]:
-    """Return the committed results by benchmark; each knows the name of its file."""
+    """Return the committed results by benchmark, each with the name of its file."""
     found: dict[str, list[Result]] = defaultdict(list)
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def render(results: Mapping[str, list[Result]]) -> str:
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return a table; numbers as they are, None as nothing."""
+    """Return a table; numbers are not formatted, None is an empty cell."""
     lines = [list(heads)]
     lines += [["" if cell is None else str(cell) for cell in row] for row in rows]
     drawn = ["| " + " | ".join(line) + " |" for line in lines]
@@ -91,7 +91,7 @@ def _masks(result: Result) -> str:
         (f"{name} {versions.get(name, '')}", _counted(engine["verdicts"]), _mib(engine["memory_bytes"]["growth"]))
         for name, engine in found["engines"].items()
     ]
-    common = f"Ratios on the {found['common']['schemas']:,} schemas, {found['common']['masks']:,} masks, that all pass:"
+    common = f"Ratios on the {found['common']['schemas']:,} schemas ({found['common']['masks']:,} masks) that all engines pass:"
     return "\n\n".join(
         [
             common,
@@ -118,8 +118,8 @@ def _batch(result: Result) -> str:
     parts = [table(("rows", "grammars", "batch / one by one", "threads / one by one"), rows)]
     if new := result["results"].get("new"):
         parts.append(
-            f"Masks that were not filled before, {new['rows']} rows over as many fresh grammars: {new['one_thread_ms']:.2f} ms "
-            f"a step with one thread, {new['threads / one thread']:.2f} of that with {new['threads']}."
+            f"New masks, {new['rows']} rows, each with a fresh grammar: {new['one_thread_ms']:.2f} ms a step with one thread; "
+            f"{new['threads']} threads take {new['threads / one thread']:.2f} of that time."
         )
     return "\n\n".join(parts)
 
@@ -147,12 +147,12 @@ def _memory(result: Result) -> str:
     found = result["results"]
     rows = [
         (name, *(f"{found[kind].get(p, 0) / 1024:,.1f}" for p in ("p50", "p90", "p99", "max")))
-        for name, kind in (("compiled", "fresh_bytes"), ("after its instances were written", "used_bytes"))
+        for name, kind in (("compiled", "fresh_bytes"), ("after writing its instances", "used_bytes"))
     ]
     grown = found["process_bytes"]["growth"]
     said = (
-        f"{found['grammars']:,} grammars; together {_mib(found['sum_used_bytes'])} by `memory_bytes`, {_mib(grown)} by what "
-        f"the process grew by. The tables of the vocabulary, shared by all: {_mib(found['vocabulary_tables_bytes'])}."
+        f"{found['grammars']:,} grammars: together {_mib(found['sum_used_bytes'])} by `memory_bytes`, and {_mib(grown)} by the "
+        f"growth of the process. All of them share the tables of the vocabulary: {_mib(found['vocabulary_tables_bytes'])}."
     )
     return table(("KiB of a grammar", "p50", "p90", "p99", "max"), rows) + "\n\n" + said
 
@@ -182,14 +182,14 @@ def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _budgets(result: Result) -> str:
-    """Return the times of masks in random texts within a budget, beside those without one."""
+    """Return the times of masks in random texts within a budget and without one."""
     cases = {case: found for case, found in result["results"]["cases"].items() if "masks" in found}
     rows = [(case, found["masks"], *(f"{us:,.0f}" for us in found["us"].values())) for case, found in cases.items()]
     times = next(iter(cases.values()))["us"]
     return table(("case", "masks", *(f"{name}, µs" for name in times)), rows)
 
 
-#: The heads of what `_decoding` returns.
+#: The heads of the cells that `_decoding` returns.
 DECODING = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms")
 
 
@@ -227,7 +227,7 @@ def _device_overhead(result: Result) -> str:
 
 
 def _grammars(result: Result) -> str:
-    """What each engine took, then ours against theirs."""
+    """Return the times of each engine, then the ratios of ours to theirs."""
     found, versions = result["results"], result["versions"]
     rows = [
         (case, f"{name} {versions.get(name, '')}".strip(), *_measured(one))
@@ -295,7 +295,7 @@ def _verdicts(found: list[Result]) -> str:
 
 
 def _judged(name: str, one: Mapping[str, Any]) -> str:
-    """The counts of an engine; for ours also how many of the schemas that it refuses have no instance at all."""
+    """Return the counts of an engine; for ours also how many refused schemas have no instance at all."""
     said = _counted(one["verdicts"][name])
     empty = sum(map(_is_unsatisfiable, one["not_pass"].values()))
     return (
@@ -306,7 +306,7 @@ def _judged(name: str, one: Mapping[str, Any]) -> str:
 
 
 def _arguments(suite: Mapping[str, Any]) -> str:
-    """One entry for each argument, with the groups of both drafts that it is for."""
+    """Return an entry for each argument, with its groups in both drafts."""
     groups: dict[str, list[str]] = defaultdict(list)
     for case, verdict in suite.items():
         tests = f"{len(verdict.tests)} test{'s' * (len(verdict.tests) > 1)}"
@@ -315,7 +315,7 @@ def _arguments(suite: Mapping[str, Any]) -> str:
 
 
 def _refusals(counts: Mapping[str, int], not_pass: Mapping[str, Any]) -> str:
-    """How many schemas have which verdict for which reason; their names are in the page of supported schemas."""
+    """Count the schemas by verdict and reason; supported-schema.md has their names."""
     total = f"Over bytes, {counts.get('pass', 0):,} of {sum(counts.values()):,} schemas pass ({_counted(counts)})."
     reasons = Counter((verdict.name, verdicts.refusal_for(verdict)) for verdict in not_pass.values())
     rows = [(str(count), name, reason) for (name, reason), count in reasons.most_common()]
@@ -323,7 +323,7 @@ def _refusals(counts: Mapping[str, int], not_pass: Mapping[str, Any]) -> str:
 
 
 def _differences(found: list[Result], known: Mapping[str, Any]) -> str:
-    """What the run over tokens judged wrong or refused, and the committed verdicts over bytes do not list."""
+    """List the verdicts over tokens that are wrong or refused, and are not in the committed verdicts over bytes."""
     rows = [
         (f"`{case}`", one["data"], verdict[0], str(verdict[2]).partition("\n")[0].replace("|", "\\|"))
         for record in found
@@ -334,8 +334,8 @@ def _differences(found: list[Result], known: Mapping[str, Any]) -> str:
     if not found:
         return ""
     if not rows:
-        return "Over tokens nothing else was refused or judged wrong."
-    return "Over tokens, besides:\n\n" + table(("schema", "set", "verdict", "error"), rows)
+        return "Over tokens, schemagen refused or misjudged nothing else."
+    return "Over tokens, also:\n\n" + table(("schema", "set", "verdict", "error"), rows)
 
 
 def _is_unsatisfiable(verdict: list[Any]) -> bool:

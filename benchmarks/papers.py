@@ -1,18 +1,18 @@
-"""The tables and figures of the papers again, with a model that is at hand.
+"""The tables and figures of the papers again, with a small model.
 
     make real-model
     python benchmarks/papers.py --count 20 --threads 2                    # all parts, about 40 minutes on two cores
     python benchmarks/papers.py --parts speculation constant --count 5
-    PYTHONPATH=path/to/peers python benchmarks/papers.py                  # beside xgrammar and llguidance
+    PYTHONPATH=path/to/peers python benchmarks/papers.py                  # with xgrammar and llguidance
 
     accuracy      DOMINO, table 2: right answers, well-formed texts, perplexity and throughput by method, k = 0, 1, infinity
     throughput    DOMINO, table 3: five grammars, with and without speculation and masks on refusal
-    speculation   DOMINO, figure 5: throughput by the number of tokens that are proposed, with a schema and without
-    constant      Willard & Louf, figure 2: time of a mask by the length of the text, beside trying every token from the start
+    speculation   DOMINO, figure 5: throughput by the number of proposed tokens, with a schema and without
+    constant      Willard & Louf, figure 2: time of a mask by the length of the text, and of trying every token from the start
     compiling     Koo et al.: how long their expressions take to compile, and how many states JSON without a schema has
 
-What is compared runs in turns, prompt by prompt. The papers had models of 7 and 13 billion parameters on GPUs of a data
-centre; here is a model of 0.1 billion on a CPU, so their numbers stand beside ours for their order, not their size.
+The compared methods take turns, prompt by prompt. The papers used models of 7 and 13 billion parameters on data-centre GPUs;
+here it is a model of 0.1 billion on a CPU, so compare the order of the numbers, not their size.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ OPPORTUNISTIC = Speculation(max_draft=0, opportunistic=True)
 
 @dataclass(slots=True)
 class Answer:
-    """What was written.
+    """A written text.
 
     Attributes:
         text: Without EOS.
         token_ids: EOS included if it was written.
-        seconds: What it took.
+        seconds: The time it took.
     """
 
     text: str
@@ -72,7 +72,7 @@ class Answer:
 
 
 class Ways:
-    """Ways to write a text behind a prompt.
+    """Ways to write a text after a prompt.
 
     Args:
         lm: The model.
@@ -201,7 +201,7 @@ def _row(row: Row, base: Row) -> dict[str, Any]:
 
 # --- DOMINO, table 3 and figure 5 ------------------------------------------------------------------------------------
 
-#: What is asked for, of as many things as there are turns.
+#: The requests, for as many things as there are turns.
 _QUESTIONS = {
     "JSON (no schema)": "Describe {} as JSON.",
     "C": "Write a C function that works with {}.",
@@ -259,11 +259,11 @@ def grammars(lm: Any, turns: int) -> dict[str, tuple[Any, list[tuple[int, ...]]]
 
 
 class Prior:
-    """What drafts were learnt from before the measurement; what is measured teaches nothing to what is measured next.
+    """The counts that drafts learnt before the measurement; no measurement teaches the next one anything.
 
     Args:
         lm: The model.
-        grammar: What it writes.
+        grammar: The grammar of its texts.
     """
 
     def __init__(self, lm: Any, grammar: Any) -> None:
@@ -275,7 +275,7 @@ class Prior:
         return [each._counts for each in (model.counts, model.ends, counts_of(self._grammar))]  # noqa: SLF001
 
     def restore(self) -> None:
-        """Forget what was learnt since."""
+        """Forget everything learnt since."""
         for kept, saved in zip(self._kept(), self._saved, strict=True):
             kept.clear()
             kept.update({key: dict(counts) for key, counts in saved.items()})
@@ -435,10 +435,10 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     made.add_argument("--peers", nargs="*", choices=["xgrammar", "llguidance", "outlines"], default=[])
     made.add_argument("--count", type=int, default=12, help="prompts of each part")
     made.add_argument("--warm", type=int, default=3, help="prompts before, from which drafts are learnt")
-    made.add_argument("--tokens", type=int, default=64, help="most tokens of a text of the throughput")
+    made.add_argument("--tokens", type=int, default=64, help="maximum tokens of a text for the throughput")
     made.add_argument("--lengths", nargs="*", type=int, default=[0, 1, 2, 4, 6, 8, 10, 12])
     made.add_argument("--positions", nargs="*", type=int, default=[10, 30, 100, 200, 290])
-    made.add_argument("--every", type=int, default=50, help="of the slow way each so manieth token is tried")
+    made.add_argument("--every", type=int, default=50, help="the slow way tries one token out of this many")
     made.add_argument("--threads", type=int, default=2)
     return made.parse_args(arguments)
 

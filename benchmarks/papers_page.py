@@ -54,7 +54,7 @@ def _throughput(found: Result) -> str:
 def _speculation(found: Result) -> str:
     lengths = [name for name in next(iter(found.values())) if name != "unconstrained"]
     rows = [(grammar, *(f"{row[s]:.2f}" for s in lengths)) for grammar, row in found.items()]
-    picture = "![Throughput by the number of tokens that are proposed](../plots/papers-speculation.svg)"
+    picture = "![Throughput by the number of proposed tokens](../plots/papers-speculation.svg)"
     return page.table(("s", *lengths), rows) + "\n\n" + picture
 
 
@@ -63,8 +63,8 @@ def _constant(found: Result) -> str:
         (f"{length} bytes", f"{row['index_us']:.1f}", f"{row['from_the_start_us']:,.0f}")
         for length, row in found.items()
     ]
-    picture = "![Microseconds of a mask by the length of the text](../plots/papers-constant.svg)"
-    return page.table(("behind", "index", "from the start"), rows) + "\n\n" + picture
+    picture = "![Microseconds for a mask by the length of the text](../plots/papers-constant.svg)"
+    return page.table(("after", "index", "from the start"), rows) + "\n\n" + picture
 
 
 def _compiling(found: Result) -> str:
@@ -93,7 +93,7 @@ def plots(results: Mapping[str, Any]) -> dict[str, str]:
             for grammar, row in results["speculation"].items()
         }
         found["papers-speculation.svg"] = line_plot(
-            "Throughput to unconstrained generation", ("tokens that are proposed at a time", "x"), series
+            "Throughput relative to unconstrained generation", ("tokens proposed at a time", "x"), series
         )
     if "constant" in results:
         names = {"index": "index_us", "from the start": "from_the_start_us"}
@@ -111,7 +111,7 @@ def render(record: Mapping[str, Any]) -> str:
     """Return the page."""
     machine, settings = record["machine"], record["settings"]
     origin = (
-        f"Measured on {record['date']} with {settings['model']}, greedily where nothing else is said, "
+        f"Measured on {record['date']} with {settings['model']}, greedily unless stated otherwise, "
         f"on {machine['cpu']} with {settings['threads']} threads, load {machine['load_average']}, "
         f"commit {record['commit']}; the methods take turns, prompt by prompt."
     )

@@ -25,8 +25,8 @@ def line_plot(
     """Return a plot.
 
     Args:
-        title: What it shows.
-        axes: What is along x and y.
+        title: The title above it.
+        axes: The labels of x and y.
         series: Name -> points, ascending in x.
         logarithmic: Whether y is.
     """
@@ -61,10 +61,10 @@ def interval_plot(
     """Return a plot of values with intervals: a row for each, under the name of its group, a colour for each name.
 
     Args:
-        title: What it shows.
-        axis: What the values are.
+        title: The title above it.
+        axis: The label of the values.
         groups: Group -> name -> the value, and the ends of its interval.
-        mark: A value at which a line stands, that of what others are compared with.
+        mark: A value to draw a line at, the one that others are compared with.
     """
     names = list(dict.fromkeys(name for rows in groups.values() for name in rows))
     colours = dict(zip(names, COLOURS * len(names), strict=False))

@@ -2,8 +2,8 @@
 
     python benchmarks/prompts.py --model models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf --count 40
 
-Greedy, in batches. Every way is asked the same questions, so that differences are taken by example (`scoring.paired`).
-Besides the renderings: the order of keys reversed, ``null`` named first in a union, and descriptions of the fields.
+Greedy, in batches. Every way answers the same questions, so that differences are taken by example (`scoring.paired`).
+In addition to the renderings: the order of keys reversed, ``null`` named first in a union, and descriptions of the fields.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _described(task: Task) -> Any:
     return change
 
 
-#: Way -> rendering, and what is changed in the schema.
+#: Way -> rendering, and the change of the schema.
 WAYS: dict[str, tuple[Any, Any]] = {
     "shape": ("shape", None),
     "json_schema": ("json_schema", None),
@@ -95,7 +95,7 @@ WAYS: dict[str, tuple[Any, Any]] = {
 }
 
 
-#: Ways whose instruction stands before the question.
+#: Ways whose instruction is before the question.
 BEFORE = {"shape, before the question"}
 
 

@@ -1,4 +1,4 @@
-"""Ways to get a structured answer from a model of transformers: without a constraint, with ours, with those of the peers."""
+"""Ways to get a structured answer from a model of transformers: without a constraint, with ours, with the peers'."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     from schemagen import LanguageModel
 
-#: Questions more, where an answer without a constraint is no JSON of the schema.
+#: Extra attempts if an answer without a constraint is not JSON of the schema.
 RETRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a model wrote.
+    """The answer of a model.
 
     Attributes:
         text: The last attempt.
         tokens: Of all attempts.
         attempts: How many there were.
-        seconds: What it took, where the caller's clock would count more.
+        seconds: The time it took, if the caller's clock would count more.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Method(ABC):
 
     @abstractmethod
     def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
-        """Answer questions, in a batch if there are several; the first call of a task does what is done once."""
+        """Answer questions, in a batch if there are several; the first call of a task does all one-time work."""
 
     def prompt(self, task: Task, prompt: str) -> list[dict[str, Any]]:
         """Return the messages that every way sends."""
@@ -67,7 +67,7 @@ class Method(ABC):
     def generate(
         self, task: Task, chats: Sequence[list[dict[str, Any]]], processors: Sequence[Any], exactly: int | None = None
     ) -> list[Written]:
-        """Run ``model.generate``, greedily; with a number of tokens exactly so many."""
+        """Run ``model.generate``, greedily, for exactly the given number of tokens if there is one."""
         lm = self.lm
         rendered = [render(lm.tokenizer, messages) for messages in chats]
         prompts = [token_ids_of(lm, text, templated=templated) for text, templated in rendered]
@@ -117,7 +117,7 @@ class SameLength(Method):
 
 
 class Retries(Method):
-    """The model alone, told what is wrong and asked again."""
+    """The model alone, told its mistake and asked again."""
 
     def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
         """Answer."""
@@ -139,7 +139,7 @@ class Retries(Method):
 
 
 def _reason(text: str, schema: dict[str, Any]) -> str:
-    """Return why a text is no JSON of a schema; nothing if it is."""
+    """Return why a text is not JSON of a schema; "" if it is."""
     from jsonschema import Draft202012Validator
 
     try:

@@ -3,13 +3,13 @@
     make real-model
     python benchmarks/real_model.py --count 12 --threads 2                   # times: one prompt after the other
     python benchmarks/real_model.py --count 100 --batch-size 32              # shares of right answers: in batches, no times
-    PYTHONPATH=path/to/peers python benchmarks/real_model.py ...             # beside xgrammar, llguidance, outlines
+    PYTHONPATH=path/to/peers python benchmarks/real_model.py ...             # with xgrammar, llguidance, outlines
 
-Every way is sent the same text, the question with the shape of the answer, and decodes greedily within the same budget. The
-ways take turns, question by question, and the one that begins changes. A first answer, with all that is done once (compiling,
-tables, drafts), is timed apart from the others; torch itself is warmed up before.
+Every way gets the same text, the question with the shape of the answer, and decodes greedily within the same budget. The
+ways take turns, question by question, and in going first. The first answer, with all one-time work (compiling,
+tables, drafts), is timed separately; torch itself is warmed up before.
 
-    valid     the text, as it is, is JSON of the schema
+    valid     the text, unchanged, is JSON of the schema
     fields    share of the fields that are right, read leniently (`schemagen.evaluation.lenient`)
     exact     share of the answers with every field right
     ratio     tokens/s to those of the unconstrained ``generate``, by question, median
@@ -17,7 +17,7 @@ tables, drafts), is timed apart from the others; torch itself is warmed up befor
               by question, median; and of all answers together, the first included
 
 A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file, task by task, so
-that a task can be run again; each says when and with what it was run.
+that a task can be run again; each records its date and versions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Tally:
     """The answers of one way to one task.
 
     Args:
-        task: What was asked.
+        task: The task.
     """
 
     def __init__(self, task: Task) -> None:
@@ -188,7 +188,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
     made.add_argument("--label", default=real_model.NAME, help="what results call the model")
     made.add_argument("--count", type=int, default=12, help="questions of each task")
-    made.add_argument("--batch-size", type=int, help="shares of right answers only, so many questions at a time")
+    made.add_argument("--batch-size", type=int, help="shares of right answers only, this many questions at a time")
     made.add_argument("--threads", type=int, default=2)
     made.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
     made.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))

@@ -11,14 +11,14 @@ The figure of `--batch` is: tokens per second of CPU time of the server's proces
 same of a process that runs `lm.batch`. The clients run on the same machine, but CPU time leaves theirs out. On both sides
 
 - there is one thread of torch, requests are drawn by the same function, and as many rows are written at once (`--rows`);
-- what comes before the model counts (reading types, looking compiled grammars up, prompts, tokens), and what comes behind it
-  (reading answers); a warm-up, in which grammars are compiled first, does not;
+- the work before the model counts (reading types, looking up compiled grammars, prompts, tokens), and the work after it
+  (reading answers); a warm-up, which compiles the grammars, does not;
 - tokens are those that the model wrote. A dropped request is written in full by the batch, and by the server until it is
   dropped, whose tokens count, too, so that reading its prompt is a cost of the server for fewer tokens.
 
 The batch takes the greedy requests in one call of `lm.run_batch`, the sampled ones in another, since options are for all rows;
-and requests with tools, of which `lm` has no batch, by what `lm.batch` is made of (`decode_batch`), with the prompt and the
-grammar that the server has. It runs before and after the server, and the mean is taken. HTTP is what only the server does.
+and requests with tools, of which `lm` has no batch, by the function inside `lm.batch` (`decode_batch`), with the prompt and the
+grammar that the server has. It runs before and after the server, and the mean is taken. Only the server does HTTP.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ KINDS = ["person", "order", "flags", "regex", "choice", "required", "auto", "sam
 
 
 def complaint(kind: str, message: dict[str, Any]) -> str:
-    """Return what is wrong with an answer; "" if nothing is."""
+    """Return the fault of an answer; "" if it has none."""
     text = message.get("content") or ""
     try:
         if kind in {"person", "order", "flags", "sampled"}:
@@ -150,7 +150,7 @@ async def client(http: Any, url: str, seed: int, until: float, tally: Tally, *, 
 
 
 def judge(kind: str, status: int, message: dict[str, Any], tally: Tally) -> None:
-    """Count an answer, and note what is wrong with it."""
+    """Count an answer, and note its fault."""
     if status == 200:
         wrong = "an answer to what cannot be answered" if kind == "refused" else complaint(kind, message)
         tally.done["answered"] += 1

@@ -1,8 +1,8 @@
-"""Schemas made to be hard: what they cost, or the limit that refused them.
+"""Schemas made to be hard: their cost, or the limit that refused them.
 
     python benchmarks/stress.py --tokenizer llama3 --engines schemagen llguidance
 
-Each is compiled in a process of its own (seconds and memory are limited), its first mask is filled, and a
+Each is compiled in its own process (seconds and memory are limited), its first mask is filled, and a
 random walk over allowed tokens follows, which starts again when a text is complete. The worst mask counts.
 """
 
@@ -153,7 +153,7 @@ def pick(words: Any, eos: int, rng: random.Random) -> int | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "stress")
     made.add_argument("--engines", nargs="+", choices=ENGINES, default=["schemagen"])
     made.add_argument("--steps", type=int, default=300, help="masks of the random walk")

@@ -1,4 +1,4 @@
-"""Passages of a text, token by token, beside llguidance's `%regex {"substring_chars": ...}`.
+"""Passages of a text, token by token, compared with llguidance's `%regex {"substring_chars": ...}`.
 
     python benchmarks/substrings.py --tokenizer path/to/llama3
 
@@ -9,7 +9,7 @@ automata. Each engine has each text in a fresh process:
     root            the first mask
     mask            at each token of random passages, from a fresh matcher, for the first time
     token           an allowed token of the masks among these that have a hundred or more: the first ones of a passage
-    memory          what the process grew by, at most while the text was compiled, and afterwards
+    memory          growth of the process: the maximum during compilation, and afterwards
 
 Times are CPU time of the process.
 """
@@ -41,7 +41,7 @@ clock = time.process_time
 
 
 def source(size: int) -> str:
-    """Return so many characters of the standard library."""
+    """Return this many characters of the standard library."""
     text = ""
     for path in sorted(Path(bisect.__file__).parent.glob("*.py")):
         if len(text) >= size:
@@ -51,11 +51,11 @@ def source(size: int) -> str:
 
 
 def letters(alphabet: str) -> Callable[[int], str]:
-    """Return what writes so many letters, drawn evenly."""
+    """Return a function that writes a number of letters, drawn evenly."""
     return lambda size: "".join(random.Random(0).choices(alphabet, k=size))
 
 
-#: By name, of so many characters.
+#: By name: a text of a number of characters.
 TEXTS: dict[str, Callable[[int], str]] = {
     "source": source,
     "one letter": letters("a"),
@@ -171,7 +171,7 @@ def walk(engine: Any, ids: list[int]) -> list[tuple[float, int]]:
 
 
 def report(results: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """Print what was measured."""
+    """Print the results."""
     for text, row in results.items():
         for name, found in row.items():
             if found["verdict"] != "pass":
@@ -192,7 +192,7 @@ def cases(sizes: Sequence[int]) -> list[tuple[str, int]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "substrings")
     made.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="characters of the text")
     made.add_argument("--engines", nargs="+", choices=CONTENDERS, help="these; the default is all that are installed")

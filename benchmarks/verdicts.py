@@ -1,8 +1,8 @@
-"""What is judged right, and an argument for whatever is not.
+"""The verdicts, and an argument for each wrong one.
 
     python benchmarks/verdicts.py maskbench.json suite.json      keep the verdicts of two results of masks.py
 
-The lists of what is refused or judged wrong come from the committed verdicts in `tests/conformance/`; the arguments are
+The lists of refused and misjudged schemas come from the committed verdicts in `tests/conformance/`; the arguments are
 here, one for each group of the official suite. A test fails where one is missing.
 """
 
@@ -25,43 +25,43 @@ if TYPE_CHECKING:
 COVERAGE = harness.RESULTS / "coverage.json"
 
 _PUNYCODE = (
-    "The label is right, and this is a gap. An ASCII label `xn--...` is a host name if what it decodes to is a valid "
-    "international label; the same groups call the ones invalid that decode to anything else. To tell them apart is to "
-    "run the Punycode decoder (RFC 3492), whose steps depend on everything before. Labels have at most 63 characters, so "
-    "an automaton exists, but none of a size that can be built. The mask could take all `xn--` labels or none; with all, "
-    "text would come out that is invalid, so it takes none. "
+    "The label is right, and this is a gap. An ASCII label `xn--...` is a host name if it decodes to a valid "
+    "international label; the same groups call labels that decode to anything else invalid. Only the Punycode decoder "
+    "(RFC 3492) tells them apart, and each of its steps depends on all earlier ones. Labels have at most 63 characters, so "
+    "an automaton exists, but it is too large to build. The mask can only allow all `xn--` labels or none. With all, "
+    "invalid texts would come out, so it allows none. "
 )
-#: Group without its draft -> whose mistake it is, and why. All labels were checked by hand against the RFC or the standard.
+#: Group without its draft -> who is wrong, and why. All labels were checked by hand against the RFC or the standard.
 ARGUMENTS = {
     "optional---format---ecmascript-regex---3": "The label is right, and this is a gap. `(?<n>a)\\k<n>` is a valid "
-    "pattern because the name behind `\\k` is the name of a group. Names can be any identifier, and that the same word "
-    "stands in two places is what no automaton can tell. The mask for the format `regex` writes patterns without "
+    "pattern because the name after `\\k` is the name of a group. Names can be any identifier, and no automaton can tell "
+    "that two places have the same word. The mask for the format `regex` writes patterns without "
     "back-references, named or numbered.",
     "optional---format---hostname---1": _PUNYCODE
     + "The 15 instances are the A-labels of valid names such as `실례.테스트` or `l·l`; all decode as the suite says.",
     "optional---format---idn-hostname---0": _PUNYCODE
-    + "The one instance is the A-label of `他们为什么不说中文`. In this format the name itself can be written.",
+    + "The one instance is the A-label of `他们为什么不说中文`. In this format the model can write the name itself.",
     "optional---format---idn-hostname---1": "The label is right, and this is a gap. The four instances are one label of "
-    "52 Greek letters before four kinds of dot. In Punycode it takes 61 characters of the 63 allowed. How many a label "
-    "takes depends on which letters stand where, so the mask counts letters instead and stops at a number that is safe "
-    "for the worst of them: 30 for modern Greek. Longer labels that would fit cannot be written.",
+    "52 Greek letters before four kinds of dot. In Punycode it takes 61 of the 63 allowed characters. The length in Punycode "
+    "depends on the letters and their order, so the mask counts letters instead and stops at a number that is safe "
+    "in the worst case: 30 for modern Greek. The model cannot write longer labels, even if they would fit.",
     "vocabulary---0": "The label is right, and this is a gap, by choice. The `$schema` is a meta-schema whose "
     "`$vocabulary` leaves out validation, so `minimum` is an annotation there (draft 2020-12 core, 8.1.2). Here keywords "
-    "always assert: a constraint that vanishes because of what another document says is not what people who write "
-    "`minimum` expect. Nothing technical stands in the way.",
+    "always assert: people who write `minimum` do not expect another document to switch the constraint off. "
+    "There is no technical obstacle.",
 }
 
-#: Start of an error, or a verdict -> why that is refused.
+#: Start of an error, or a verdict -> the reason for the refusal.
 REFUSALS = {
     "LimitError limit-reached: N alternatives": "combining `anyOf`, `oneOf`, `not` and `if` multiplies alternatives "
-    "beyond `Limits.max_alternatives`; each could be raised, at the price of memory and seconds",
+    "beyond `Limits.max_alternatives`; you can raise that limit, at the price of memory and time",
     "LimitError limit-reached: N combinations of counts": "`contains` and negated members are counted together, and the "
     "product of the counts is too large",
     "LimitError limit-reached: N automaton states": "too many alternatives are open at one place of the text",
-    "UnsupportedSchemaError": "`uniqueItems` under `oneOf` or `not`: that *some* two items are equal cannot be stated "
-    "by the automaton",
+    "UnsupportedSchemaError": "`uniqueItems` under `oneOf` or `not`: the automaton cannot state that *some* two items "
+    "are equal",
     "unsatisfiable": "right: the schema contradicts itself (exactly one of several `required` lists, while all keys are "
-    "required), and the set has no instance of it",
+    "required), and the set has no instance for it",
 }
 
 
@@ -71,13 +71,13 @@ def argument_for(case: str) -> str:
 
 
 def refusal_for(verdict: Any) -> str:
-    """Return why a schema of MaskBench has this verdict; "" if nobody has said so yet."""
+    """Return why a schema of MaskBench has this verdict; "" if no reason is given yet."""
     named = (text for start, text in REFUSALS.items() if verdict.error.startswith(start) or verdict.name == start)
     return next(named, "")
 
 
 def collect(results: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the page keeps of results of masks.py: verdicts, no times."""
+    """Return the part of results of masks.py that the page needs: verdicts, no times."""
     sets = []
     for record in results:
         engines = record["results"]["engines"]

@@ -1,9 +1,9 @@
-"""What happens once for each tokenizer: reading its vocabulary, and building the tables of the engines.
+"""The work done once for each tokenizer: reading its vocabulary, and building the tables of the engines.
 
     python benchmarks/vocabulary.py --tokenizer llama3
 
 The steps run in turn, round after round; the best time of each counts. The yardstick is loading the tokenizer itself, which
-every program has to do before.
+every program must do first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def steps(tokenizer: Any, folder: Path, peers: list[str]) -> dict[str, Callable[[], Any]]:
-    """Return what is timed, by name."""
+    """Return the timed steps, by name."""
     vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer, cache=folder / "cache")
     vocabulary.save(folder / "vocabulary")
     done: dict[str, Callable[[], Any]] = {
@@ -52,7 +52,7 @@ def steps(tokenizer: Any, folder: Path, peers: list[str]) -> dict[str, Callable[
 
 
 def _fresh(vocabulary: schemagen.Vocabulary) -> schemagen.Vocabulary:
-    """Return the same vocabulary without what it remembers."""
+    """Return the same vocabulary without its caches."""
     return schemagen.Vocabulary(
         vocabulary.tokens, vocabulary.eos_token_ids, vocabulary.special_token_ids, vocabulary.adds_prefix_space
     )
@@ -77,7 +77,7 @@ def measure(tokenizer_path: Path, repeats: int) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for."""
+    """Run the benchmark with the given options."""
     made = harness.parser(__doc__, "vocabulary")
     made.add_argument("--repeats", type=int, default=7)
     options = made.parse_args(arguments)

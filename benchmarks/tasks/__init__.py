@@ -1,7 +1,7 @@
 """Tasks with right answers for measuring a model: made by seeded scripts, kept apart for tuning and for testing.
 
-Each module has a task or two, `words` the vocabulary they draw from. A *split* is "tune" or "test": what is chosen by
-looking at results (prompts, defaults) is chosen on the first, what is reported is measured on the second. Names, cities,
+Each module has a task or two, `words` the vocabulary they draw from. A *split* is "tune" or "test": choices
+by results (prompts, defaults) are made on the first, reported results are measured on the second. Names, cities,
 products, templates of sentences and numbers of one split do not occur in the other, where that makes sense.
 
     from tasks import TASKS

@@ -27,8 +27,8 @@ class _Problem:
     """A kind of problem.
 
     Attributes:
-        text: What is asked.
-        steps: The calculation behind the steps.
+        text: The question.
+        steps: The calculation of the steps.
         solve: Returns the answer for the numbers a, b and c.
     """
 

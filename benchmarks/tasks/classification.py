@@ -1,4 +1,4 @@
-"""Messages of customers: what they are about, and whether they cannot wait."""
+"""Messages of customers: their topics, and whether they cannot wait."""
 
 from __future__ import annotations
 

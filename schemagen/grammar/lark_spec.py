@@ -51,8 +51,8 @@ class Lark(GrammarText):
             kept, by which two of these specs are compared and pickled.
         start: The rule whose texts are meant; "start" if None.
         parser: "earley" reads any grammar, "lalr" those without conflicts, at less cost for a token; "earley" if None.
-        lexer: What a terminal is, see the guide on grammars. For Earley "dynamic" (if None), "dynamic_complete" or "basic";
-            for LALR "contextual" (if None) or "basic".
+        lexer: How terminals are found, see "Lexers and keywords" in the guide on grammars. For Earley "dynamic" (if None),
+            "dynamic_complete" or "basic"; for LALR "contextual" (if None) or "basic".
         bind: For terminals that the grammar declares (``%declare NAME``) what their texts are: a `Regex`, a `Choice`, a type,
             a JSON Schema, or another grammar. Only for Earley with a dynamic lexer, which reads them without looking for
             their end.
