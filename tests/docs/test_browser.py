@@ -120,8 +120,10 @@ def test_pages_ask_nobody_and_fit_on_a_phone(browser: Chrome, served: str, site:
 
 
 def test_navigation(browser: Chrome, served: str) -> None:
-    """The links on the left lead to their pages."""
+    """A tab leads to its part, and the links on the left to their pages."""
     browser.get(served)
+    browser.find_element(By.CSS_SELECTOR, ".md-tabs").find_element(By.LINK_TEXT, "Concepts").click()
+    wait(browser, "document.querySelector('.md-tabs__item--active')?.textContent.trim() === 'Concepts'")
     browser.find_element(By.CSS_SELECTOR, ".md-sidebar--primary").find_element(By.LINK_TEXT, "Automata").click()
     assert wait(browser, "document.querySelector('h1')?.textContent").startswith("Automata")
     assert browser.current_url == f"{served}concepts/automata/"

@@ -60,7 +60,7 @@ def test_each_tutorial_leads_to_the_next() -> None:
 def test_tutorials_are_numbered() -> None:
     """The titles in the navigation count from 1, and the rest of each is the heading of its page."""
     titles = [title for part in NAV if "Tutorials" in part for entry in part["Tutorials"] for title in entry]
-    headings = [text_of(page).splitlines()[0].removeprefix("# ") for page in TUTORIALS]
+    headings = [next(line[2:] for line in text_of(page).splitlines() if line.startswith("# ")) for page in TUTORIALS]
     assert titles == [f"{number}. {heading}" for number, heading in enumerate(headings, start=1)]
 
 
