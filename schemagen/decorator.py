@@ -14,7 +14,7 @@ from inspect import get_annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from schemagen.arguments import as_text
+from schemagen.checks import as_text
 from schemagen.errors import OptionError, SchemagenError, UnsupportedTypeError
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_count, check_seconds
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.request import CallRequest, ToolChoice, messages_of, resolve
+from schemagen.checks import check_count, check_seconds
 from schemagen.errors import ToolError
 from schemagen.prompts.messages import as_messages
 from schemagen.request.pipeline import complete_request

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from schemagen.arguments import check_flag
 from schemagen.calling.answer_format import build, special_markers
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool, as_tools, select
 from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
+from schemagen.checks import check_flag
 from schemagen.errors import ToolError, ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.refusals import counted

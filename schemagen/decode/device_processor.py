@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
-from schemagen.arguments import check_grammars
+from schemagen.checks import check_grammars
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.device import DeviceTables

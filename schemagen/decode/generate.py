@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemagen.arguments import check_seed
+from schemagen.checks import check_seed
 from schemagen.decode.broken_logits import LogitsCheck
 from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.finish_reason import finish_reason

@@ -21,7 +21,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
-from schemagen.arguments import check_count
+from schemagen.checks import check_count
 from schemagen.errors import ModelWarning
 
 if TYPE_CHECKING:

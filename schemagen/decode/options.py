@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_count
+from schemagen.checks import check_count
 from schemagen.decode.budget import budget_of, room_of
 from schemagen.decode.row_sampling import SAMPLING
 from schemagen.errors import GenerationError, OptionError

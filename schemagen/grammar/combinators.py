@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.context_free.syntax import alternatives, repeat as repeated, sequence
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.context_free_specs import ContextFree

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, overload
 
-from schemagen.arguments import check_flag, kind_of
+from schemagen.checks import check_flag, kind_of
 from schemagen.engine.native.builder import require_core
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, OptionError, UnsatisfiableSchemaError, VocabularyError

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import OptionError, OptionTypeError
 
 if TYPE_CHECKING:

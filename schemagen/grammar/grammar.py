@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from typing_extensions import TypeVar
 
-from schemagen.arguments import check_text
+from schemagen.checks import check_text
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.generation import html_table
 from schemagen.grammar.context_free_specs import ContextFree

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from schemagen.arguments import check_count, check_flag
+from schemagen.checks import check_count, check_flag
 from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Rule, Text, alternatives, separated, sequence
 from schemagen.engine.options import Options
 from schemagen.grammar.context_free_specs import ContextFree

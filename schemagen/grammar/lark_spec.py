@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.context_free.lark.source import LarkSource, imported_lark, is_lark, source_of
 from schemagen.context_free.syntax import Guest
 from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed

@@ -13,7 +13,7 @@ from enum import Enum, EnumMeta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from schemagen.arguments import PatternDialect, check_dialect, kind_of
+from schemagen.checks import PatternDialect, check_dialect, kind_of
 from schemagen.errors import (
     InvalidSchemaError,
     OptionError,

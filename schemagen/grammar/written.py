@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.engine.options import DEFAULT_STYLE, Options
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree

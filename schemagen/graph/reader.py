@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_bytes, check_steps, check_token_id
+from schemagen.checks import check_bytes, check_steps, check_token_id
 from schemagen.errors import MatcherError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schemagen.arguments import check_count
+from schemagen.checks import check_count
 from schemagen.errors import BitmaskShapeError, MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask
 from schemagen.vocabulary import Vocabulary

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import TypeVar
 
-from schemagen.arguments import check_flag
+from schemagen.checks import check_flag
 from schemagen.errors import OptionError
 from schemagen.generation import Failure
 from schemagen.options import BatchOptions, GenerateOptions, MapOptions, StreamOptions, names_of

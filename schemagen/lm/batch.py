@@ -14,7 +14,7 @@ from itertools import islice
 from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from schemagen.arguments import check_count, check_seed, kind_of
+from schemagen.checks import check_count, check_seed, kind_of
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError
 from schemagen.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from schemagen.arguments import check_folder, kind_of
+from schemagen.checks import check_folder, kind_of
 from schemagen.errors import OptionTypeError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.lm.asking import Asking

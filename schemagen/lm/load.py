@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_folder, kind_of
+from schemagen.checks import check_folder, kind_of
 from schemagen.errors import OptionError, SchemagenError
 from schemagen.lm.gguf import ConvertedFile, check_reader, dtype_for
 from schemagen.lm.language_model import LanguageModel

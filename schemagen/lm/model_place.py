@@ -9,7 +9,7 @@ from pathlib import Path
 from struct import error as StructError  # noqa: N812 - it is a class
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import as_text, kind_of
+from schemagen.checks import as_text, kind_of
 from schemagen.errors import ModelError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_text
+from schemagen.checks import check_text
 from schemagen.errors import BudgetError, GenerationError
 from schemagen.prompts.messages import as_messages, render
 from schemagen.request.settings import token_ids_of

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import OptionError, OptionTypeError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemagen.arguments import check_count
+from schemagen.checks import check_count
 from schemagen.errors import OptionError
 
 #: Most tokens of thoughts by default.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_count
+from schemagen.checks import check_count
 from schemagen.errors import OptionError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_flag, check_seed
+from schemagen.checks import check_flag, check_seed
 from schemagen.grammar.reading import check_property_order, check_whitespace
 from schemagen.options import DecodingOptions, names_of
 from schemagen.options.reasoning import as_reasoning

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, get_args
 
-from schemagen.arguments import as_text, check_count, check_flag, check_number, kind_of
+from schemagen.checks import as_text, check_count, check_flag, check_number, kind_of
 from schemagen.errors import OptionError
 from schemagen.options import Rendering
 
@@ -33,7 +33,7 @@ def as_count(least: int, most: int | None = _MOST_TOKENS) -> Reader:
 
 
 def a_number(**bounds: Any) -> Reader:
-    """Return a reader of numbers within bounds, as for `schemagen.arguments.check_number`."""
+    """Return a reader of numbers within bounds, as for `schemagen.checks.check_number`."""
     return lambda name, value: check_number(name, value, **bounds)
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import GenerationError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice

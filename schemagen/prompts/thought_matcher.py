@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schemagen.arguments import check_fill, check_token_id
+from schemagen.checks import check_fill, check_token_id
 from schemagen.engine.protocol import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError
 from schemagen.masks.rows import BITS, ids_of, row_of, words_of

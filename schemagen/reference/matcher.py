@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
+from schemagen.checks import check_bytes, check_fill, check_steps, check_token_id, shown
 from schemagen.engine.protocol import MAX_FORCED
 from schemagen.errors import DeadEndError, MatcherTerminatedError
 from schemagen.masks.rows import row_of

@@ -22,7 +22,7 @@ from schemagen.regex.parse import parse_syntax
 from schemagen.regex.syntax import PLAIN, Choice, Syntax, sequence
 
 if TYPE_CHECKING:
-    from schemagen.arguments import PatternDialect
+    from schemagen.checks import PatternDialect
 
 
 def parse_pattern(pattern: str, dialect: PatternDialect, *, search: bool, text_groups: bool = False) -> Regex:

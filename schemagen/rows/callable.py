@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import OptionError
 from schemagen.generation import Failure, Generation
 from schemagen.grammar.grammar import Grammar

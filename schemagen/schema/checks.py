@@ -20,7 +20,7 @@ from schemagen.schema.keywords import PATTERN_DIALECT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from schemagen.arguments import PatternDialect
+    from schemagen.checks import PatternDialect
 
 
 def validator(schema: Any, resources: Mapping[str, Any] | None) -> Any:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import InvalidSchemaError
 from schemagen.schema.ir import SchemaRef, pointer_of
 from schemagen.schema.keyword_table import DATA, named

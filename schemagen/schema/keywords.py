@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import PATTERN_DIALECTS, kind_of
+from schemagen.checks import PATTERN_DIALECTS, kind_of
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared

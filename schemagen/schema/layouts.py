@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import OptionError
 
 _SPACES = " \t\n\r"

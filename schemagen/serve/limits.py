@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from schemagen.arguments import check_count, check_seconds
+from schemagen.checks import check_count, check_seconds
 from schemagen.engine.options import Limits
 
 

@@ -6,7 +6,7 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.context_free.syntax import Token
 from schemagen.errors import GrammarSyntaxError, LimitError
 from schemagen.regex.parse import MAX_COUNT

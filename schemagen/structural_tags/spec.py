@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_flag, kind_of
+from schemagen.checks import check_flag, kind_of
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, OptionTypeError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.reading import check_layout

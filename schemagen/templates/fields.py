@@ -11,7 +11,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, RootModel, TypeAdapter,
 from pydantic.dataclasses import is_pydantic_dataclass
 from typing_extensions import NotRequired, ReadOnly, Required, get_type_hints, is_typeddict
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
 from schemagen.grammar.refusals import counted, title_of
 

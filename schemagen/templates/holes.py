@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.context_free.syntax import Guest, Text
 from schemagen.engine.options import Options
 from schemagen.errors import OptionError, OptionTypeError

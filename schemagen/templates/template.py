@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from typing_extensions import is_typeddict
 
-from schemagen.arguments import check_bounds, kind_of
+from schemagen.checks import check_bounds, kind_of
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed

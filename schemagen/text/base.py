@@ -6,7 +6,7 @@ import json
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.context_free.syntax import ContextFreeGrammar, Text, counts_tokens
 from schemagen.errors import OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.context_free.syntax import alternatives, literal, repeat, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.compiler import compile as compile_spec

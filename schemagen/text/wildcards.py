@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from schemagen.arguments import check_bounds, check_flag, kind_of
+from schemagen.checks import check_bounds, check_flag, kind_of
 from schemagen.context_free.syntax import Text, TokenRun, repeat
 from schemagen.errors import LimitError, OptionError, OptionTypeError
 from schemagen.grammar.specs import Choice

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import date
 
-    from schemagen.arguments import PatternDialect
+    from schemagen.checks import PatternDialect
 
 Json = dict[str, Any]
 

@@ -24,7 +24,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_folder
+from schemagen.checks import check_folder
 from schemagen.vocabulary.adapters import byte_decoder, parts_of, steps_of
 from schemagen.vocabulary.storage import Record, from_bytes, replace_file, to_bytes
 

@@ -10,7 +10,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from schemagen.arguments import check_flag, kind_of
+from schemagen.checks import check_flag, kind_of
 from schemagen.errors import ModelWarning, VocabularyError
 from schemagen.threads.forking import long_lock, without_property_locks
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer, text_pieces

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import schemagen
 from schemagen import Vocabulary
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from tests.grammars import compiled_by
 
 _SPEC = importlib.util.spec_from_file_location("schemagen_engine_walks", Path(__file__).with_name("engine_walks.py"))

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 import schemagen
-from schemagen.arguments import kind_of
+from schemagen.checks import kind_of
 from schemagen.errors import (
     InvalidSchemaError,
     OptionError,

@@ -46,7 +46,7 @@ from schemagen.regex import ast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.arguments import PatternDialect
+    from schemagen.checks import PatternDialect
     from schemagen.context_free.dialect.guidance import JsonLayout
     from schemagen.context_free.scanner import Scanner
 

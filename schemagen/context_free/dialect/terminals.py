@@ -17,7 +17,7 @@ from schemagen.regex.dialects import parse_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from schemagen.arguments import PatternDialect
+    from schemagen.checks import PatternDialect
     from schemagen.context_free.scanner import Scanner
 
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~\-\s]")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schemagen.arguments import check_bounds, check_count, check_flag, check_number, check_seconds, check_seed, kind_of
+from schemagen.checks import check_bounds, check_count, check_flag, check_number, check_seconds, check_seed, kind_of
 from schemagen.errors import OptionError
 
 
