@@ -2,8 +2,8 @@
 
 Such a processor does not see the texts: it sees the last token of each row, and the rows are whichever requests were
 scheduled. But before each step the manager shows processors of the class ``ContinuousBatchingLogitsProcessor`` the
-requests whose next token will be chosen (``prepare_tensor_args``), in the order of the rows. `RequestProcessor` has
-this class, and keeps a cursor for each request.
+requests whose next token will be chosen (``prepare_tensor_args``), in the order of the rows. `step_processor` makes one
+of this class; `_Serving` keeps a cursor for each request.
 
 Neither ``generate_batch`` nor the configuration accepts custom processors. So ours is inserted into the list of the
 manager before the manager starts: after the processors that change scores and before those that cut the distribution
@@ -30,7 +30,7 @@ from schemagen.decode.sequences import Cursor
 from schemagen.errors import GenerationError, MatcherError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from schemagen.decode.logits_processor import LogitsProcessor
     from schemagen.engine.protocol import Constraint
@@ -40,7 +40,7 @@ try:
 except ImportError:
     ContinuousBatchingLogitsProcessor = None
 
-__all__ = ["MAX_KEPT", "ContinuousBatchingLogitsProcessor", "attach", "attached", "insert"]
+__all__ = ["MAX_KEPT", "ContinuousBatchingLogitsProcessor", "attach", "attached", "insert", "step_processor"]
 
 #: Cursors kept of requests that are not scheduled now; a request whose cursor was dropped is read again from its start.
 MAX_KEPT = 4096
@@ -125,37 +125,52 @@ def _generated(state: Any) -> list[int]:
     return [*earlier, *state.generated_tokens]
 
 
-def _request_processor(processor: LogitsProcessor, first: int) -> Any:
-    """Return a processor of continuous batching; its class exists only where transformers has the base class."""
-    from schemagen.grammar.grammar import Grammar
+def step_processor(
+    kwargs: dict[str, type], note: Callable[[Sequence[Any]], None], change: Callable[[torch.Tensor], torch.Tensor]
+) -> Any:
+    """Return a processor of continuous batching; its class exists only where transformers has the base class.
 
-    class RequestProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
-        """Masks the scores of the requests that a manager schedules."""
+    Args:
+        kwargs: The arguments of a request that the processor takes, with their types.
+        note: Called before each step with the requests whose next token will be chosen, in the order of the rows.
+        change: Returns the scores of the step, float [N, V], which may end with rows of padding.
+    """
 
-        supported_kwargs = {"grammar": Grammar}  # noqa: RUF012 - as the base class declares it
+    class StepProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
+        supported_kwargs = kwargs
         ignored_kwargs = ()
-
-        def __init__(self) -> None:
-            self.serving = _Serving(processor, first)
-            self._rows: list[Cursor | None] = []
 
         def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
             """Nothing is kept in the tensors of the manager."""
             int32_tensor.zero_()
 
         def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
-            """Take note of the requests of the next step."""
-            self._rows = [self.serving.cursor(request.state) for request in requests_with_new_token]
-            return torch.zeros(len(self._rows), dtype=torch.int32)
+            note(requests_with_new_token)
+            return torch.zeros(len(requests_with_new_token), dtype=torch.int32)
 
         @torch.compiler.disable  # type: ignore[untyped-decorator]  # torch publishes no type of it
         def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
-            """Return the scores, float [N, V], with forbidden tokens at ``-inf``; rows of padding are left alone."""
             del tensor_arg
-            padding = [None] * (len(scores) - len(self._rows))
-            return self.serving.processor.mask(scores, [*self._rows, *padding])
+            return change(scores)
 
-    return RequestProcessor()
+    return StepProcessor()
+
+
+def _request_processor(processor: LogitsProcessor, first: int) -> Any:
+    """Return the processor that masks the scores of the requests, each by its own grammar."""
+    from schemagen.grammar.grammar import Grammar
+
+    serving, rows = _Serving(processor, first), list[Cursor | None]()
+
+    def note(requests: Sequence[Any]) -> None:
+        rows[:] = [serving.cursor(request.state) for request in requests]
+
+    def mask(scores: torch.Tensor) -> torch.Tensor:
+        return serving.processor.mask(scores, [*rows, *[None] * (len(scores) - len(rows))])
+
+    made = step_processor({"grammar": Grammar}, note, mask)
+    made.serving = serving
+    return made
 
 
 def attach(processor: LogitsProcessor, manager: Any) -> None:

@@ -15,10 +15,8 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from schemagen.decode.choosing import Chooser
-from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, insert
+from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, insert, step_processor
 from schemagen.decode.speculation.eligibility import is_plain_decoder
 from schemagen.errors import GenerationError
 from schemagen.serve.jobs import together
@@ -26,6 +24,8 @@ from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import torch
 
     from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.jobs import Job
@@ -200,42 +200,22 @@ def _manager(model: Any, ends: list[int], sizes: Mapping[str, Any]) -> Any:
 
 
 def _processor(chooser: Chooser, stepped: Callable[[Sequence[_Ticket]], None]) -> Any:
-    """Return the processor; its class exists only if transformers has the base class."""
+    """Return the processor that leaves one token for each request."""
+    tickets: list[_Ticket] = []
 
-    class JobProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
-        """Leaves one token for each request."""
+    def note(requests: Sequence[Any]) -> None:
+        tickets[:] = [request.state.logit_processor_kwargs.get("job", _UNKNOWN) for request in requests]
 
-        supported_kwargs = {"job": _Ticket}  # noqa: RUF012 - as the base class declares it
-        ignored_kwargs = ()
+    def choose(scores: torch.Tensor) -> torch.Tensor:
+        if not tickets or _UNKNOWN in tickets:
+            return scores
+        found = scores.clone()
+        found[: len(tickets)] = chooser.scores_of_choice([each.job for each in tickets], scores[: len(tickets)])
+        stepped(tickets)
+        return found
 
-        def __init__(self) -> None:
-            self._tickets: list[_Ticket] = []
-
-        def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
-            """Nothing is kept in the tensors of the manager."""
-            int32_tensor.zero_()
-
-        def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
-            """Record the requests of the next step."""
-            self._tickets = [
-                request.state.logit_processor_kwargs.get("job", _NOBODY) for request in requests_with_new_token
-            ]
-            return torch.zeros(len(self._tickets), dtype=torch.int32)
-
-        @torch.compiler.disable  # type: ignore[untyped-decorator]  # torch publishes no type of it
-        def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
-            """Return the scores, float [N, V], with one token left in each row of a request; others are left alone."""
-            del tensor_arg
-            tickets = self._tickets
-            if not tickets or _NOBODY in tickets:
-                return scores
-            found = scores.clone()
-            found[: len(tickets)] = chooser.scores_of_choice([each.job for each in tickets], scores[: len(tickets)])
-            stepped(tickets)
-            return found
-
-    return JobProcessor()
+    return step_processor({"job": _Ticket}, note, choose)
 
 
 #: For requests of the manager itself, with which it warms up.
-_NOBODY = _Ticket("", None)  # type: ignore[arg-type]
+_UNKNOWN = _Ticket("", None)  # type: ignore[arg-type]
