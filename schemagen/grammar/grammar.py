@@ -397,8 +397,8 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
     """Check a finished value by jsonschema, with the given documents only and patterns read as ECMA-262."""
     from jsonschema import ValidationError
 
+    from schemagen.errors.pointers import pointer_of
     from schemagen.schema.checks import validator
-    from schemagen.schema.ir import pointer_of
 
     try:
         validator(schema, resources).validate(value)

@@ -47,7 +47,7 @@ def check_values(schema: Mapping[Any, Any]) -> None:
     Raises:
         InvalidSchemaError: It has one.
     """
-    from schemagen.schema.ir import pointer_of
+    from schemagen.errors.pointers import pointer_of
 
     for place, value in _values(schema):
         if not _is_python(value):

@@ -117,8 +117,8 @@ class Written(ContextFree[T_co]):
     def _check(self, text: str, value: Any) -> None:
         from jsonschema import ValidationError
 
+        from schemagen.errors.pointers import pointer_of
         from schemagen.schema.checks import validator
-        from schemagen.schema.ir import pointer_of
 
         try:
             validator(self.schema, None).validate(value)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
 from schemagen.errors.installing import install_command
+from schemagen.errors.pointers import steps_of
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.types.reflection import is_type, reflect
@@ -137,8 +138,7 @@ def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = document
-    for part in reference[1:].split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
+    for key in steps_of(reference):
         found = found.get(key) if isinstance(found, Mapping) else None
     return found
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemagen.errors import LimitError
+from schemagen.errors.pointers import pointer_of, steps_of
 from schemagen.regex.lowering import surrogate_words
 from schemagen.schema.document import draft_of
-from schemagen.schema.ir import pointer_of
 from schemagen.schema.keyword_table import COMPANIONS, NEGATING, READERS, SCHEMA_MAPS, SELF_CONTAINED, Holds, named
 from schemagen.schema.keywords import shown
 
@@ -247,10 +247,9 @@ class _Search:
             return None
         found: Any = self.document
         path: list[str | int] = []
-        for raw in unquote(reference[2:]).split("/") if len(reference) > 2 else ():
-            token: Any = raw.replace("~1", "/").replace("~0", "~")
+        for step in steps_of(unquote(reference)):
             try:
-                token = int(token) if isinstance(found, list) else token
+                token = int(step) if isinstance(found, list) else step
                 found = found[token]
             except (LookupError, TypeError, ValueError):
                 return None

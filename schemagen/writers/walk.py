@@ -35,6 +35,7 @@ from schemagen.context_free.syntax import (
     sequence,
 )
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
+from schemagen.errors.pointers import pointer_of
 from schemagen.regex import ast, is_empty
 from schemagen.regex.language import matches
 from schemagen.regex.spellings import quoted, quoted_text
@@ -170,7 +171,7 @@ class RuleWriter(ABC):
     def inside(self, *tokens: str) -> Iterator[None]:
         """Go into a part of the schema, for errors to say where they are."""
         place = self._place
-        self._place += "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in tokens)
+        self._place += pointer_of(tokens)
         try:
             yield
         finally:
