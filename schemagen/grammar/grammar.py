@@ -328,12 +328,12 @@ class Grammar(Generic[T]):
         """Return the options to compile a grammar with that has this one inside.
 
         Raises:
-            OptionError: It was compiled with ``strict=False`` or ``resources=``, of which nothing inside of a grammar knows.
+            OptionError: It was compiled with ``strict=False`` or ``resources=``, of which nothing inside a grammar knows.
         """
         if self._arguments["resources"] is not None or not self._arguments["strict"]:
             raise OptionError(
                 "a part was compiled with strict=False or resources=",
-                why="inside of another grammar every keyword is enforced, and only the schema itself is known",
+                why="inside another grammar every keyword is enforced, and only the schema itself is known",
                 fix="compile it without them",
             )
         return dict(self._arguments)

@@ -340,7 +340,7 @@ def written(spec: Any, as_: TextFormat) -> Written[Any]:
     if isinstance(spec, Regex | Choice | ContextFree):
         raise OptionError(
             f"as_={as_!r} with a {type(spec).__name__}",
-            why="its texts are what it says; a format is for the values of a type",
+            why="it defines its texts itself; a format is for the values of a type",
             fix="leave as_ out, or give a type",
         )
     if isinstance(spec, dict | bool) and as_ == "python":

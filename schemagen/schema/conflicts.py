@@ -1,7 +1,7 @@
 """Why a schema has no instance: the place, and the keywords there that exclude each other.
 
 Idea: delta debugging (Zeller and Hildebrandt, 2002, "Simplifying and isolating failure-inducing input"). Demands are
-taken out of the schema as long as what is left still has no instance; what cannot be taken out any more is the clash.
+taken out of the schema as long as the rest still has no instance; the parts that cannot be taken out any more are the clash.
 Then the place is moved down to the deepest part that has no instance by itself. Nothing here knows what a keyword means,
 only how to take it out; whether a schema has an instance is asked of the engine.
 
@@ -147,7 +147,7 @@ class _Search:
         level, seen = [goal], {goal}
         while level:
             units = [unit for place in level for unit in self._units(place)]
-            for first in (True, False):  # what is evaluated matters only while an unevaluated keyword is there
+            for first in (True, False):  # evaluated members matter only while an unevaluated keyword is there
                 self._take_out([unit for unit in units if (unit.keyword in _UNEVALUATED) == first], goal)
             below = dict.fromkeys(
                 part for place in level for keyword, part in self.parts(place) if self._may_shrink(place, keyword, part)

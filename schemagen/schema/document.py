@@ -1,6 +1,6 @@
 """Places in schema documents: drafts, base URIs, references.
 
-A place is a sub-schema together with what is needed to read it: its JSON pointer (for error texts), its draft and the
+A place is a sub-schema together with the data needed to read it: its JSON pointer (for error texts), its draft and the
 resolver of its base URI. Local references (`#/$defs/X`) are followed here; everything else (`$id`, `$anchor`, documents
 from ``resources``) is left to the `referencing` library, which never fetches anything.
 """

@@ -301,7 +301,7 @@ class Parameters:
         return [branch for each, place in found for branch in self._branches(each, kind, place)]
 
     def _rule(self, schema: Any, kind: str, at: str) -> Expression:
-        """Return the call of the rule of an object or a list inside of a value."""
+        """Return the call of the rule of an object or a list inside a value."""
         found, at = self._resolved(schema, kind, at)
         key = (kind, json.dumps(found))
         if key not in self._inner:

@@ -22,7 +22,7 @@ _NAMES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool
 _BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
 #: Nested references that are written out.
 _MAX_DEPTH = 12
-#: Values inside of one another that an example shows: a recursive type has no end.
+#: Values inside one another that an example shows: a recursive type has no end.
 _MAX_SHOWN = 4
 
 

@@ -241,7 +241,7 @@ class RuleWriter(ABC):
             raise self.refuse("a list of different items", "rules of a grammar do not remember items", fix)
         if disjunct.counts:
             fix = "drop contains and negated items"
-            raise self.refuse("a list with items counted by what they are", "rules of a grammar do not count", fix)
+            raise self.refuse("a list with items counted by their kind", "rules of a grammar do not count", fix)
 
     def items(
         self,
@@ -297,7 +297,7 @@ class RuleWriter(ABC):
         """
         if disjunct.counts:
             fix = "drop negated members"
-            raise self.refuse("an object with members counted by what they are", "rules of a grammar do not count", fix)
+            raise self.refuse("an object with members counted by their kind", "rules of a grammar do not count", fix)
         found = [
             Member(key, values, key in disjunct.required)
             for key, values in disjunct.properties
