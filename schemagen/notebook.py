@@ -45,7 +45,7 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, 
         lines.append(_element("td" if header else "th", _shown(first, depth)) + "".join(cells))
     if len(rows) > MOST_ROWS:
         lines.append(_element("td", f"… {len(rows) - MOST_ROWS:,} more"))
-    return Markup(f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>")
+    return Markup(f'<table style="margin: 0">{"".join(f"<tr>{line}</tr>" for line in lines)}</table>')
 
 
 def _element(tag: str, text: str) -> str:

@@ -421,8 +421,10 @@ class Grammar(Generic[T]):
             svg = drawing.svg()
         except SchemagenError:
             return ""
+        if len(svg) >= _LARGE:
+            return ""
         # Within a page the picture inherits the colour of the text.
-        return f"<div>{svg.replace(STYLE, '')}{escape(drawing.caption)}</div>" if len(svg) < _LARGE else ""
+        return f"<div>{svg.replace(STYLE, '')}<div>{escape(drawing.caption)}</div></div>"
 
 
 def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:
