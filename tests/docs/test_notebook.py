@@ -45,7 +45,7 @@ def outputs(notebook: Any) -> list[list[dict[str, str]]]:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             shown = [output.get("data") or {output.name: output.text} for output in cell.outputs]
-            found.append([{kind: VARIES.sub("~", text) for kind, text in each.items()} for each in shown])
+            found.append([{kind: VARIES.sub("", text) for kind, text in each.items()} for each in shown])
     return found
 
 
