@@ -79,7 +79,7 @@ def _type_of(schema: Any, document: Mapping[str, Any], depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
-        return _type_of(_referred(schema["$ref"], document), document, depth + 1)
+        return _type_of(referred(schema["$ref"], document), document, depth + 1)
     for union in ("anyOf", "oneOf"):
         if union in schema:
             return _type_of_union(schema[union], document, depth + 1)
@@ -134,7 +134,8 @@ def _type_of_object(schema: Mapping[str, Any], document: Mapping[str, Any], dept
     return None if None in fields.values() else arrow().struct(list(fields.items()))
 
 
-def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
+def referred(reference: Any, document: Mapping[str, Any]) -> Any:
+    """Return the part of a document that a ``$ref`` names; None if it names none."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = document
