@@ -330,7 +330,7 @@ class Asking(ModelAccess):
             spec: The spec of the values, one for all rows.
             options: Those of `run`, for all rows, and of `schemagen.options.MapOptions`. ``window`` is the number of prompts
                 that are read and answered before the next ones are read; by default eight batches (64 rows without
-                ``batch_size``), doubled after each window that took less than a quarter of a minute, up to 4096. With
+                ``batch_size``), then as many rows as take about twenty seconds, at most 4096. With
                 ``seed`` row ``i`` has ``seed + i``, regardless of windows.
 
         Raises:
