@@ -92,7 +92,9 @@ def test_example_runs(name: str, tool: ModuleType) -> None:
 def test_every_output_is_shown(tool: ModuleType) -> None:
     """The page has each recorded output, below its program, and no output is left of a program that is gone."""
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
-    shown = [Path(name).stem for name in re.findall(r'^--8<-- "examples/(\d.*\.py|outputs/.*)"', page, flags=re.MULTILINE)]
+    shown = [
+        Path(name).stem for name in re.findall(r'^--8<-- "examples/(\d.*\.py|outputs/.*)"', page, flags=re.MULTILINE)
+    ]
     assert shown == [each for name in tool.names() for each in [name] * (1 + len(tool.recorded(name)))]
     assert {path.stem for path in tool.OUTPUTS.iterdir()} == {*tool.names()}
 

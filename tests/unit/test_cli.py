@@ -600,7 +600,11 @@ def test_eval_measures_both_ways(tmp_path: Path) -> None:
     ("count", "hits", "said"),
     [
         (2, 0, "+50.0% of the fields are right: too few rows to compare; no intervals for fewer than 20 rows"),
-        (20, 10, "+0.0% of the fields are right, the same in each row: no difference that this many rows show; intervals"),
+        (
+            20,
+            10,
+            "+0.0% of the fields are right, the same in each row: no difference that this many rows show; intervals",
+        ),
         (20, 0, "+50.0% of the fields are right (+27.5% to +72.5%): it helps; intervals are those of 95 %"),
     ],
 )
