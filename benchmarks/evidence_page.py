@@ -124,9 +124,10 @@ def _runs(results: Mapping[str, Result], kind: str) -> dict[str, Result]:
 
 def _origin(run: Result) -> str:
     machine, versions = run["machine"], run["versions"]
+    threads = "1 thread" if run["threads"] == 1 else f"{run['threads']} threads"
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("jsonschema", "numpy"))
     return (
-        f"Run on {run['date']}, commit {run['commit']}; {machine['cpu']}, {machine['cores']} cores, {run['threads']} threads, "
+        f"Run on {run['date']}, commit {run['commit']}; {machine['cpu']}, {machine['cores']} cores, {threads}, "
         f"load {machine['load_average']} at the start; batches of {run['batch_size'] or 1}, seed {run['seed']}; {named}."
     )
 
@@ -187,7 +188,7 @@ def broken(record: Result | None) -> str:
     parts = [f"{record['settings']['model']}, greedy. {_origin({**record, **record['settings']})}"]
     if wrong:
         parts.append(
-            f"With schemagen, these texts are valid, and not all of their values are right: {', '.join(wrong)}."
+            f"With schemagen, these texts are valid, and not all of their values are right: {'; '.join(wrong)}."
         )
     for title, found in shown.items():
         question = html.escape(found["prompt"].rpartition("\n")[2], quote=False)
