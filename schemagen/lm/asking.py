@@ -23,7 +23,7 @@ from schemagen.generation import Failure
 from schemagen.options import BatchOptions, GenerateOptions, MapOptions, StreamOptions, names_of
 from schemagen.options.required import requires
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
-from schemagen.request.pipeline import complete_request
+from schemagen.request.attempts import complete_request
 from schemagen.request.settings import ModelAccess
 
 if TYPE_CHECKING:

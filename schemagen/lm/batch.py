@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from schemagen.decode.generate import Decoded
     from schemagen.grammar.grammar import Grammar
-    from schemagen.request.pipeline import Prepared
+    from schemagen.request.attempts import Prepared
     from schemagen.request.settings import ModelAccess, Settings
 
 #: Batches in a window: enough rows to sort by length.
