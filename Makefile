@@ -60,7 +60,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model pytest-real conformance wheel wheel-test docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model pytest-real conformance wheel wheel-test docs serve-docs pictures cookbook bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,7 +126,7 @@ pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 
 
 # In one process: two would read the model twice, and share the cores.
 pytest-real: core ## Run the tests of the real model, which `make real-model` fetches
-	$(BIN)/python -m pytest -n 0 -m 'real_model and not gpu' tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n 0 -m 'real_model and not gpu' tests/e2e tests/docs/test_cookbook.py $(ARGS)
 
 check: $(DEV) $(BUILD)/build.ninja ## Lint, types, spelling and prose: ruff, mypy, pyright, clang-format, clang-tidy, codespell, tools/prose.py
 	$(BIN)/ruff check .
@@ -200,6 +200,9 @@ serve-docs: $(DEV) ## Serve the documentation on http://127.0.0.1:8000
 
 pictures: core ## Make the pictures of the documentation again (needs Graphviz)
 	$(BIN)/python tools/pictures.py
+
+cookbook: core ## Record what the cookbook's programs print with the real model (NAME=invoices for one)
+	$(BIN)/python tools/cookbook.py $(NAME)
 
 bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer path" for the options of all)
 	@for name in masks decode_overhead batch vocabulary memory stress; do \

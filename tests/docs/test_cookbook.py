@@ -1,0 +1,96 @@
+"""The cookbook's programs run, its pages show them, and the outputs on the pages are those of the real model."""
+
+import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import real_model
+
+ROOT = Path(__file__).parents[2]
+
+_SPEC = importlib.util.spec_from_file_location("schemagen_cookbook", ROOT / "tools" / "cookbook.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+cookbook = importlib.util.module_from_spec(_SPEC)
+sys.modules["schemagen_cookbook"] = cookbook
+_SPEC.loader.exec_module(cookbook)
+
+NAMES = cookbook.names()
+PAGES = ROOT / "docs" / "cookbook"
+#: More than ten seconds with the bundled model.
+SLOW: set[str] = set()
+SECTIONS = ["Input", "The class", "Run it", "Output", "What went wrong", "Check it"]
+
+
+def page(name: str) -> str:
+    """Return the source of a page."""
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_every_program_has_a_page_and_an_output() -> None:
+    """A page, a program and an output by each name, and the first page links to all."""
+    assert {path.stem for path in PAGES.glob("*.md")} - {"index"} == set(NAMES)
+    assert sorted(path.stem for path in cookbook.OUTPUTS.glob("*.txt")) == NAMES
+    assert re.findall(r"^\| \[[^\]]+\]\((\w+)\.md\)", page("index"), flags=re.MULTILINE) != []
+    assert sorted(re.findall(r"^\| \[[^\]]+\]\((\w+)\.md\)", page("index"), flags=re.MULTILINE)) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_shows_program_and_output(name: str) -> None:
+    """The sections that every page has, the program or parts of it, and the recorded output or parts of it."""
+    text = page(name)
+    assert re.findall(r"^## (.+)$", text, flags=re.MULTILINE) == SECTIONS
+    assert f'--8<-- "examples/cookbook/{name}.py' in text
+    assert f'--8<-- "examples/cookbook/outputs/{name}.txt' in text[text.index("## Output") :]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_program_is_short(name: str) -> None:
+    """A program fits on a page, whose code has 78 columns, and opens by saying what it does."""
+    source = (cookbook.PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if "--8<--" not in line]
+    assert len(lines) <= 65
+    assert max(map(len, lines)) <= 78
+    assert ast.get_docstring(ast.parse(source))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_output_says_where_it_is_from(name: str) -> None:
+    """The first line of an output names the model, the cores, the day and the versions."""
+    head, rest = cookbook.recorded(name)
+    assert re.fullmatch(
+        rf"# {real_model.NAME} .+ cores .+, \d{{4}}-\d\d-\d\d, schemagen .+, torch .+, transformers .+", head
+    )
+    assert rest.strip()
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NAMES])
+def test_program_runs(name: str, tmp_path: Path) -> None:
+    """A program runs from any folder, offline with the bundled model, and prints something."""
+    command = [sys.executable, str(cookbook.PROGRAMS / f"{name}.py")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def lm() -> Any:
+    """Load the real model once."""
+    pytest.importorskip("gguf")
+    real_model.need()
+    return cookbook.load()
+
+
+@pytest.mark.real_model
+@pytest.mark.parametrize("name", NAMES)
+def test_output_is_still_true(name: str, lm: Any) -> None:
+    """The page shows what the program prints today; `make cookbook` records it again."""
+    assert cookbook.steady(cookbook.printed(name, lm)) == cookbook.steady(cookbook.recorded(name)[1])
