@@ -1,4 +1,4 @@
-"""Answers that are not JSON: one person in four formats, in a sentence with holes, and a quotation from a text.
+"""Answers that are not JSON: one person in four formats, and in a sentence with holes.
 
 A model that has seen these formats writes `Person` in each of them (`--model`). The bundled one reads English into JSON and
 has never seen another format. So here it gets a class with one instance, the person that it has found, and can write no other.
@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, create_model
 
 import schemagen
-from schemagen import Template, text
+from schemagen import Template
 
 
 class Person(BaseModel):
@@ -41,7 +41,3 @@ for as_ in ("json", "yaml", "python", "xml"):
 
 sentence = Template("{name} is {age} years old and lives in {city}.", kind)
 print(lm.run(args.line, sentence).text)
-
-review = "Terrible phone, one star. I want my money back."
-quotation = lm(review, text.substring_of(review))
-print(f'The review says "{quotation}" Word for word: {quotation in review}')

@@ -1,7 +1,7 @@
 """Records what the programs in examples/ print and write with the bundled model; docs/examples.md shows it.
 
     python tools/example_outputs.py                # every program
-    python tools/example_outputs.py 03_classify    # one
+    python tools/example_outputs.py 01_person      # one
 
 What examples/NAME.py prints is examples/outputs/NAME.txt, and a .jsonl file that it writes is NAME.jsonl. The web service has
 the answer to one request, NAME.json. tests/docs/test_examples.py runs the programs again, and compares.

@@ -23,13 +23,11 @@ SERVER = "11_fastapi_app.py"
 EXPECTED = {
     "01_person.py": "Ada Lovelace will be 37 next year",
     "02_extract_to_csv.py": "Alan Turing,41,Manchester,logician",
-    "03_classify.py": "feature  low   2",
     "04_own_loop_with_matcher.py": "{'name': 'Ada Lovelace', 'age': 36}",
     "05_plain_transformers_processor.py": "Lena Fischer arrives on 2024-05-03 and stays 4 nights",
     "06_tools.py": "  RJX 61 costs 59.9 and RJX 65 costs 39.9.",
     "07_stream_to_terminal.py": "18 pieces to send",
     "08_batch_with_resume.py": "0 kept, 4 new, 1 failed",
-    "09_invoices.py": "together: 219.40 EUR, 1250.00 USD",
     "10_org_chart.py": "20 of 20 random answers of at most 60 tokens are charts",
     "13_many_gpus.py": "contacts.jsonl: 0 kept, 4 new, 1 failed",
     "12_formats.py": "Ada Lovelace is 36 years old and lives in London.",
@@ -60,14 +58,15 @@ def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_every_example_has_an_expectation() -> None:
     """A new example comes with the line that it must print, and with a place in the documentation."""
     assert [path.name for path in EXAMPLES] == sorted([*EXPECTED, SERVER])
-    assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+    assert len({path.name[:2] for path in EXAMPLES}) == len(EXAMPLES)
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert all(f'--8<-- "examples/{path.name}"' in page for path in EXAMPLES)
 
 
 def test_every_data_file_is_read() -> None:
     """The files in examples/data belong to examples, or to the commands of the documentation."""
-    sources = [path.read_text(encoding="utf-8") for path in EXAMPLES]
+    programs = [*EXAMPLES, *(ROOT / "examples" / "cookbook").glob("*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in programs]
     pages = [ROOT / "docs" / "command-line.md", *sorted((ROOT / "docs" / "cookbook").glob("*.md"))]
     page = "".join(path.read_text(encoding="utf-8") for path in pages)
     for data in (ROOT / "examples" / "data").iterdir():
@@ -123,17 +122,6 @@ def test_arguments(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     assert capsys.readouterr().out.splitlines() == ["name,age,city,job", "Tom Baker,42,Dublin,teacher"]
 
 
-def test_tickets_are_sorted(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every ticket is in its right class."""
-    run("03_classify.py")
-    assert capsys.readouterr().out.splitlines() == [
-        "billing  high  2",
-        "bug      high  2",
-        "feature  low   2",
-        "mood: negative",
-    ]
-
-
 def test_chart_is_right(capsys: pytest.CaptureFixture[str]) -> None:
     """Everybody is below the boss whom the sentences name."""
     run("10_org_chart.py")
@@ -149,14 +137,14 @@ def test_chart_is_right(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_formats_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """The person that was found is written in each format, and what is quoted stands in the review."""
+    """The person that was found is written in each format, and in a sentence."""
     run("12_formats.py")
     found = capsys.readouterr().out
     assert '{"name": "Ada Lovelace", "age": 36, "city": "London"}\n' in found
     assert "name: Ada Lovelace\nage: 36\ncity: London\n" in found
     assert 'Person(name="Ada Lovelace", age=36, city="London")\n' in found
     assert "<person>\n  <name>Ada Lovelace</name>\n  <age>36</age>\n  <city>London</city>\n</person>\n" in found
-    assert found.endswith('The review says "I want my money back." Word for word: True\n')
+    assert found.endswith("Ada Lovelace is 36 years old and lives in London.\n")
 
 
 def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
