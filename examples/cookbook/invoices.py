@@ -1,18 +1,41 @@
 """Reads invoices: money as Decimal and days as date, to add and compare."""
 
 import argparse
+import calendar
 import json
+import time
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 import schemagen
 
 
 # --8<-- [start:class]
+MONTH = f"({'|'.join(calendar.month_name[1:])})"
+WRITTEN = rf"\d{{4}}-\d\d-\d\d|\d\d? {MONTH} \d{{4}}|{MONTH} \d\d?, \d{{4}}"
+
+
+def day(words):
+    """Return the date of a day as it is written in an invoice."""
+    for form in ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y"):
+        with suppress(ValueError):
+            return date(*time.strptime(words, form)[:3])
+    raise ValueError(words)
+
+
+# The model copies a day as it is written, and Python makes it a date.
+Day = Annotated[
+    date,
+    BeforeValidator(day),
+    WithJsonSchema({"type": "string", "pattern": f"^({WRITTEN})$"}),
+]
+
+
 class Invoice(BaseModel):
     """Who owes how much, until when."""
 
@@ -20,8 +43,8 @@ class Invoice(BaseModel):
     customer: Annotated[str, Field(max_length=40)]
     total: Annotated[Decimal, Field(ge=0, max_digits=9, decimal_places=2)]
     currency: Literal["EUR", "USD", "GBP"]
-    issued: date
-    due: date
+    issued: Day
+    due: Day
 
 
 # --8<-- [end:class]
@@ -31,11 +54,11 @@ class Invoice(BaseModel):
 SOLVED = {
     "Invoice X-17 of 8 August 2024: Ann Reed owes $75.00 until 5 May 2025.": (
         '{"number": "X-17", "customer": "Ann Reed", "total": 75.00, '
-        '"currency": "USD", "issued": "2024-08-08", "due": "2025-05-05"}'
+        '"currency": "USD", "issued": "8 August 2024", "due": "5 May 2025"}'
     ),
     "Bill 26 for Lee Inc, 1,340 EUR, March 9, 2023, pay by June 1, 2023.": (
         '{"number": "26", "customer": "Lee Inc", "total": 1340, '
-        '"currency": "EUR", "issued": "2023-03-09", "due": "2023-06-01"}'
+        '"currency": "EUR", "issued": "March 9, 2023", "due": "June 1, 2023"}'
     ),
 }
 
@@ -63,6 +86,9 @@ def main(lm):
     found = lm.batch(prompts, Invoice, show_schema=False)
     right = dict.fromkeys(Invoice.model_fields, 0)
     for row, invoice in zip(rows, found, strict=True):
+        if isinstance(invoice, schemagen.Failure):
+            print("no invoice:", invoice.error.fact)
+            continue
         days = (invoice.due - invoice.issued).days
         total = f"{invoice.total} {invoice.currency}"
         print(f"{invoice.number}, {invoice.customer}: {total}, {days} days")
