@@ -58,13 +58,13 @@ EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 def redacted(letter, found):
     """Replace whole words, the longest passages first."""
     for each in sorted(found, key=lambda each: -len(each.words)):
-        pattern = rf"(?<!\w){re.escape(each.words)}(?!\w)"
+        pattern = rf"(?<!\w){re.escape(each.words.strip())}(?!\w)"
         letter = re.sub(pattern, f"[{each.kind}]", letter)
     return letter
 
 
 def main(lm):
-    """Redact each letter, and count what is still there."""
+    """Redact each letter, and count the leaks."""
     rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
     total, left, left_by_pattern = Counter(), Counter(), 0
     for row in rows:
@@ -75,7 +75,11 @@ def main(lm):
         print(result)
         for kind, passages in row["expected"].items():
             total[kind] += len(passages)
-            left[kind] += sum(each in result for each in passages)
+            # A passage leaks if one of its words is still there.
+            left[kind] += sum(
+                any(word in result for word in each.split())
+                for each in passages
+            )
         left_by_pattern += EMAIL.findall(letter) != row["expected"]["email"]
     for kind, count in total.items():
         print(f"{kind}: {left[kind]} of {count} still there")

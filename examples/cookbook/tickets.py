@@ -51,7 +51,7 @@ DATA = Path(__file__).parents[1] / "data" / "tickets.jsonl"
 
 
 def main(lm):
-    """Sort each ticket, and count what is mistaken for what."""
+    """Sort each ticket, and count the mistakes."""
     rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
     prompts = [prompt(row["text"]) for row in rows]
     found = lm.batch(prompts, Ticket, show_schema=False)

@@ -13,7 +13,7 @@ def navigation() -> dict[str, str]:
     config = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     nav = config[config.index("\nnav:") : config.index("\nvalidation:")]
     pages = re.findall(r"- (.+): (\S+)\.md$", nav, flags=re.MULTILINE)
-    return {("" if page == "index" else f"{page}/") + "index.html": title for title, page in pages}
+    return {f"{page}/".removesuffix("index/") + "index.html": title for title, page in pages}
 
 
 def test_form() -> None:
