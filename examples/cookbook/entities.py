@@ -58,7 +58,8 @@ DATA = Path(__file__).parents[1] / "data" / "news.jsonl"
 
 def main(lm):
     """Find the entities of each sentence, and compare with the right ones."""
-    rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     given, wanted = set(), set()
     for number, row in enumerate(rows):
         sentence = row["text"]

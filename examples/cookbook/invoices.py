@@ -81,7 +81,8 @@ DATA = Path(__file__).parents[1] / "data" / "invoices.jsonl"
 
 def main(lm):
     """Read each invoice, and compare it with the right answer."""
-    rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     prompts = [prompt(row["text"]) for row in rows]
     found = lm.batch(prompts, Invoice, show_schema=False)
     right = dict.fromkeys(Invoice.model_fields, 0)

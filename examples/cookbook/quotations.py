@@ -47,7 +47,8 @@ DATA = Path(__file__).parents[1] / "data" / "reviews.jsonl"
 
 def main(lm):
     """Ask in three ways, and count real quotations and right ones."""
-    rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     real, right = Counter(), Counter()
     for row in rows:
         review = row["text"]

@@ -65,7 +65,8 @@ def redacted(letter, found):
 
 def main(lm):
     """Redact each letter, and count the leaks."""
-    rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     total, left, left_by_pattern = Counter(), Counter(), 0
     for row in rows:
         letter = row["text"]

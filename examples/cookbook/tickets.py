@@ -52,7 +52,8 @@ DATA = Path(__file__).parents[1] / "data" / "tickets.jsonl"
 
 def main(lm):
     """Sort each ticket, and count the mistakes."""
-    rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     prompts = [prompt(row["text"]) for row in rows]
     found = lm.batch(prompts, Ticket, show_schema=False)
     pairs = Counter()
