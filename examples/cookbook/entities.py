@@ -1,5 +1,6 @@
 """Finds named entities: persons, organisations and places in sentences."""
 
+# --8<-- [start:class]
 import argparse
 import json
 import re
@@ -11,7 +12,6 @@ from pydantic import Field, create_model
 import schemagen
 
 
-# --8<-- [start:class]
 KINDS = ("person", "organisation", "place")
 
 

@@ -1,5 +1,6 @@
 """Reads invoices: money as Decimal and days as date, to add and compare."""
 
+# --8<-- [start:class]
 import argparse
 import calendar
 import json
@@ -15,7 +16,6 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 import schemagen
 
 
-# --8<-- [start:class]
 MONTH = f"({'|'.join(calendar.month_name[1:])})"
 WRITTEN = rf"\d{{4}}-\d\d-\d\d|\d\d? {MONTH} \d{{4}}|{MONTH} \d\d?, \d{{4}}"
 

@@ -1,5 +1,6 @@
 """Quotes the complaint in a review: the words must occur in the review."""
 
+# --8<-- [start:class]
 import argparse
 import json
 import re
@@ -8,6 +9,19 @@ from pathlib import Path
 
 import schemagen
 from schemagen import text
+
+
+def any_words(review):
+    """Any passage of the review."""
+    return text.substring_of(review)
+
+
+def one_sentence(review):
+    """One whole sentence of the review."""
+    return text.one_of_lines(re.sub(r"(?<=\.) ", "\n", review))
+
+
+# --8<-- [end:class]
 
 
 # --8<-- [start:prompt]
@@ -25,20 +39,6 @@ def prompt(review):
 
 
 # --8<-- [end:prompt]
-
-
-# --8<-- [start:class]
-def any_words(review):
-    """Any passage of the review."""
-    return text.substring_of(review)
-
-
-def one_sentence(review):
-    """One whole sentence of the review."""
-    return text.one_of_lines(re.sub(r"(?<=\.) ", "\n", review))
-
-
-# --8<-- [end:class]
 
 
 # --8<-- [start:main]

@@ -1,5 +1,6 @@
 """Redacts names, e-mails, phone numbers and addresses in letters."""
 
+# --8<-- [start:class]
 import argparse
 import json
 import re
@@ -11,7 +12,6 @@ import schemagen
 from schemagen import Template, text
 
 
-# --8<-- [start:class]
 KIND = Literal["name", "email", "phone", "address"]
 
 

@@ -1,5 +1,6 @@
 """Sorts support tickets: a category and a priority for each."""
 
+# --8<-- [start:class]
 import argparse
 import json
 from collections import Counter
@@ -11,7 +12,6 @@ from pydantic import BaseModel
 import schemagen
 
 
-# --8<-- [start:class]
 class Ticket(BaseModel):
     """What a customer wrote about, and how soon it matters."""
 
