@@ -12,12 +12,12 @@ from schemagen import text
 
 
 def any_words(review):
-    """Any passage of the review."""
+    """Allow any passage of the review."""
     return text.substring_of(review)
 
 
 def one_sentence(review):
-    """One whole sentence of the review."""
+    """Allow one whole sentence of the review."""
     return text.one_of_lines(re.sub(r"(?<=\.) ", "\n", review))
 
 
