@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import statistics
 import sys
 import time
@@ -373,10 +372,7 @@ def origins(results: Sequence[Mapping[str, Any]]) -> str:
 
 def render(text: str, results: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of the page with the tables of the results between their marks."""
-    for name, body in {**tables(results), "origins": origins(results)}.items():
-        begin, end = f"<!-- advice {name}: begin -->\n", f"<!-- advice {name}: end -->"
-        text = re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _, b=begin, t=body, e=end: f"{b}{t}\n{e}", text, flags=re.DOTALL)
-    return text
+    return page.between_marks(text, "advice", {**tables(results), "origins": origins(results)})
 
 
 def committed() -> list[dict[str, Any]]:
