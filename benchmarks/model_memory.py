@@ -17,7 +17,7 @@ looked up. Bytes of the weights:
 
 from __future__ import annotations
 
-import re
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -104,7 +104,7 @@ FAMILIES = {
 def empty_model(sizes: Sizes) -> Any:
     """Return a model of these sizes without memory for its weights."""
     more = {"head_dim": sizes.head} if sizes.architecture != "Qwen2" else {}
-    windows = {"sliding_window": None} if sizes.architecture == "Mistral" else {}
+    own: dict[str, Any] = {"Mistral": {"sliding_window": None}, "GptOss": {"num_local_experts": 32}}.get(sizes.architecture, {})
     config = getattr(transformers, f"{sizes.architecture}Config")(
         vocab_size=sizes.vocabulary,
         hidden_size=sizes.hidden,
@@ -115,7 +115,7 @@ def empty_model(sizes: Sizes) -> Any:
         tie_word_embeddings=sizes.tied,
         pad_token_id=0,
         **more,
-        **windows,
+        **own,
     )
     with init_empty_weights():
         model = transformers.AutoModelForCausalLM.from_config(config)
@@ -151,7 +151,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Return the bytes of a real model in each precision, and its answers, with and without an adapter."""
     cache = real_model.cache() if options.model.suffix == ".gguf" else None
     whole = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
-    found: dict[str, Any] = {"model": options.label, "ways": {}}
+    found: dict[str, Any] = {"model": options.label, **harness.run_record(), "ways": {}}
     with tempfile.TemporaryDirectory() as folder:
         whole.model.save_pretrained(folder)
         whole.tokenizer.save_pretrained(folder)
@@ -231,22 +231,22 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
     found = {"families": page.table(heads, rows)}
     if measured := results.get("measured"):
         cells = [
-            (way, f"{one['bytes'] / MIB:,.0f} MiB", one["passes"] or "not counted", f"`{one['text']}`")
+            (way, f"{one['bytes'] / MIB:,.0f} MiB", "yes" if one["passes"] else "no", f"`{one['text']}`")
             for way, one in measured["ways"].items()
         ]
-        found["measured"] = page.table(("loaded as", "weights", "passes", "answer"), cells)
+        found["measured"] = page.table(("loaded as", "weights", "reads ahead", "answer"), cells)
     return found
 
 
-def origin(record: Mapping[str, Any]) -> str:
-    """Return where the measured numbers come from."""
-    machine, measured = record["machine"], record["results"]["measured"]
-    computed = record["results"]["families"][f"HuggingFaceTB/{measured['model']}"]
+def origin(results: Mapping[str, Any]) -> str:
+    """Return where the measured numbers come from, and what was computed for the same model."""
+    measured = results["measured"]
+    computed = results["families"][f"HuggingFaceTB/{measured['model']}"]
     return (
-        f"{measured['model']} on the CPU, {record['date']}, commit {record['commit']}, {machine['cpu']}; the adapter is fresh, so it "
-        f"changes nothing. The table above computes {computed['bf16_bytes'] / MIB:,.0f} MiB in bf16 and "
-        f"{computed['four_bit_bytes'] / MIB:,.0f} MiB in 4 bits. The KV cache took {measured['cache_bytes_of_token']:,} bytes for each token "
-        f"in bf16, as computed ({computed['cache_bytes_of_token']:,})."
+        f"{measured['model']} on the CPU, {measured['date']}, commit {measured['commit']}, {measured['machine']['cpu']}. The adapter is "
+        f"fresh, so it changes no answer. Computed for this model: {computed['bf16_bytes'] / MIB:,.0f} MiB in bf16, and "
+        f"{computed['four_bit_bytes'] / MIB:,.0f} MiB in 4 bits with the scales of the blocks, which `get_memory_footprint` leaves out. The KV "
+        f"cache took {measured['cache_bytes_of_token']:,} bytes for each token in bf16; computed: {computed['cache_bytes_of_token']:,}."
     )
 
 
@@ -254,7 +254,7 @@ def render(text: str, record: Mapping[str, Any]) -> str:
     """Return the text of the page with the tables between their marks."""
     parts = tables(record["results"])
     if "measured" in parts:
-        parts["origin"] = origin(record)
+        parts["origin"] = origin(record["results"])
     return page.between_marks(text, "models", parts)
 
 
@@ -272,6 +272,8 @@ def main(arguments: list[str] | None = None) -> int:
     results: dict[str, Any] = {"families": {name: memory_of(sizes) for name, sizes in track(FAMILIES.items())}}
     if options.measure:
         results["measured"] = measure(options)
+    elif options.out.is_file():  # what was measured stays
+        results.update(json.loads(options.out.read_text(encoding="utf-8"))["results"] | results)
     harness.write_result(options.out, "model_memory", {"seed": options.seed}, results)
     return 0
 
