@@ -1,14 +1,13 @@
 """The advice of docs/guides/performance.md, measured: each way of working beside the one that it replaces.
 
-    python benchmarks/advice.py                                     the bundled model
-    python benchmarks/advice.py --model models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf --label SmolLM2-135M-Instruct \\
-        --count 6 --rounds 3 --cases batch read_ahead bounds whitespace shown profile --out results/advice_smollm2.json
-    python benchmarks/advice.py --page                              the tables of the page, from the committed results
+    python benchmarks/advice.py                                  the bundled model
+    python benchmarks/advice.py --model MODEL --label NAME --count 2 --rounds 0 --cases batch bounds whitespace
+    python benchmarks/advice.py --page                           the tables of the page, from the committed results
 
 The ways of a case answer the same questions in the same process, in turns, and the one that goes first changes from round to
-round. A ratio is the CPU seconds of the first way / those of this one, by round: the median, the smallest and the largest. Counts
-(tokens, passes of the model) are those of the last round; in the first round, which is not counted, everything is compiled
-(``--rounds 0`` counts it). What reading ahead has learned is forgotten before each way, as in a new process.
+round. A ratio is the CPU seconds of the first way / those of this one, by round: the median, the smallest and the largest.
+Counts (tokens, passes of the model) are those of the last round; in the first round, which is not counted, everything is
+compiled (``--rounds 0`` counts it). Reading ahead forgets everything that it has learned before each way, as in a new process.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from tasks import TASKS
 import schemagen
 from schemagen.decode.choosing import Chooser
 from schemagen.decode.logits_processor import LogitsProcessor
-from schemagen.decode.speculation import memories
 from schemagen.decode.speculation.choice import Choices
+from schemagen.decode.speculation.memories import _of_grammars, _of_models
 from schemagen.evaluation.scoring import fields_right
 from schemagen.lm import Speculation
 
@@ -198,9 +197,9 @@ CASES = {
 
 
 def answered(model: Any, way: Way, examples: Sequence[Example]) -> dict[str, Any]:
-    """Return what it takes to answer all questions once, and how right the answers are."""
-    memories._of_models.clear()
-    memories._of_grammars.clear()
+    """Return the cost of answering all questions once, and how right the answers are."""
+    _of_models.clear()
+    _of_grammars.clear()
     spent = time.process_time if model.device.type == "cpu" else clock
     with Meter().on(model) as meter:
         began, found = spent(), way()
@@ -267,7 +266,9 @@ def profile(lm: Any, examples: Sequence[Example], rounds: int) -> list[dict[str,
 
     def by_generate() -> None:
         for prompt in prompts:
-            ids = lm.tokenizer(lm.render(prompt, PERSON), return_tensors="pt", return_token_type_ids=False).to(lm.model.device)
+            ids = lm.tokenizer(lm.render(prompt, PERSON), return_tensors="pt", return_token_type_ids=False).to(
+                lm.model.device
+            )
             processor = LogitsProcessor(grammar, max_new_tokens=128)
             lm.model.generate(**ids, logits_processor=[processor], max_new_tokens=128, do_sample=False)
 
@@ -389,7 +390,11 @@ def main(arguments: list[str] | None = None) -> int:
     made.add_argument("--count", type=int, default=32, help="questions")
     made.add_argument("--rounds", type=int, default=7)
     made.add_argument("--threads", type=int, default=1, help="threads of torch")
-    made.add_argument("--device", default="cpu", help="where the model is; on a GPU with the type of its weights, and wall-clock times")
+    made.add_argument(
+        "--device",
+        default="cpu",
+        help="where the model is; on a GPU with the type of its weights, and wall-clock times",
+    )
     made.add_argument("--cases", nargs="+", default=[*CASES, "compile", "profile"])
     made.add_argument("--page", action="store_true", help="write the tables of the committed results into the page")
     options = made.parse_args(arguments)
@@ -404,7 +409,10 @@ def main(arguments: list[str] | None = None) -> int:
         device_map=options.device,
         cache=cache,
     )
-    settings = {"model": options.label, **{name: getattr(options, name) for name in ("count", "rounds", "threads", "seed", "device")}}
+    settings = {
+        "model": options.label,
+        **{name: getattr(options, name) for name in ("count", "rounds", "threads", "seed", "device")},
+    }
     harness.write_result(options.out, "advice", settings, measure(lm, options))
     return 0
 

@@ -1,18 +1,18 @@
 """How much memory models take, from the sizes in their public configurations, and measured with a real model on this machine.
 
-    python benchmarks/model_memory.py                               the table of families: no weights, no network
-    python benchmarks/model_memory.py --measure                     and SmolLM2, if `make real-model` fetched it
-    PYTHONPATH=path/to/peft python benchmarks/model_memory.py --measure       with LoRA and 4 bits, if peft and bitsandbytes are there
-    python benchmarks/model_memory.py --page                        the tables of docs/guides/gpu-and-models.md
+    python benchmarks/model_memory.py                     the table of families: no weights, no network
+    python benchmarks/model_memory.py --measure           and SmolLM2, which `make real-model` fetches
+    python benchmarks/model_memory.py --page              the tables of docs/guides/gpu-and-models.md
 
-Every model is built by transformers without memory for its weights (on the device "meta"), so its parameters are counted, not
+With peft and bitsandbytes on the path, ``--measure`` also loads the model with LoRA adapters and in 4 bits. For the table,
+transformers builds every model without memory for its weights (on the device "meta"), so its parameters are counted, not
 looked up. Bytes of the weights:
 
     bf16      2 for each parameter
-    4 bits    0.5 for each weight of a linear layer, and 4 for each 64 of them, as bitsandbytes stores NF4; 2 for embeddings, norms
-              and the output layer. The experts of gpt-oss are stored in MXFP4: 4.25 bits for each weight
-    KV cache  2 (keys and values) x layers x key-value heads x size of a head x 2 for each token of each row, as if no layer
-              forgot (layers with a sliding window do)
+    4 bits    0.5 for each weight of a linear layer, and 4 for each 64 of them, as bitsandbytes stores NF4; 2 for
+              embeddings, norms and the output layer. The experts of gpt-oss are in MXFP4: 4.25 bits for each weight
+    KV cache  2 (keys and values) x layers x key-value heads x size of a head x 2 for each token of each row, as if no
+              layer forgot (layers with a sliding window do)
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ FAMILIES = {
 def empty_model(sizes: Sizes) -> Any:
     """Return a model of these sizes without memory for its weights."""
     more = {"head_dim": sizes.head} if sizes.architecture != "Qwen2" else {}
-    own: dict[str, Any] = {"Mistral": {"sliding_window": None}, "GptOss": {"num_local_experts": 32}}.get(sizes.architecture, {})
+    own: dict[str, Any] = {"Mistral": {"sliding_window": None}, "GptOss": {"num_local_experts": 32}}.get(
+        sizes.architecture, {}
+    )
     config = getattr(transformers, f"{sizes.architecture}Config")(
         vocab_size=sizes.vocabulary,
         hidden_size=sizes.hidden,
@@ -239,14 +241,16 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 
 def origin(results: Mapping[str, Any]) -> str:
-    """Return where the measured numbers come from, and what was computed for the same model."""
+    """Return the source of the measured numbers, and the computed ones of the same model."""
     measured = results["measured"]
     computed = results["families"][f"HuggingFaceTB/{measured['model']}"]
+    where = f"{measured['date']}, commit {measured['commit']}, {measured['machine']['cpu']}"
+    bf16, four = (f"{computed[key] / MIB:,.0f} MiB" for key in ("bf16_bytes", "four_bit_bytes"))
     return (
-        f"{measured['model']} on the CPU, {measured['date']}, commit {measured['commit']}, {measured['machine']['cpu']}. The adapter is "
-        f"fresh, so it changes no answer. Computed for this model: {computed['bf16_bytes'] / MIB:,.0f} MiB in bf16, and "
-        f"{computed['four_bit_bytes'] / MIB:,.0f} MiB in 4 bits with the scales of the blocks, which `get_memory_footprint` leaves out. The KV "
-        f"cache took {measured['cache_bytes_of_token']:,} bytes for each token in bf16; computed: {computed['cache_bytes_of_token']:,}."
+        f"{measured['model']} on the CPU, {where}. The adapter is fresh, so it changes no answer. Computed for this model: "
+        f"{bf16} in bf16, and {four} in 4 bits with the scales of the blocks, which `get_memory_footprint` leaves out. "
+        f"The KV cache took {measured['cache_bytes_of_token']:,} bytes for each token in bf16; computed: "
+        f"{computed['cache_bytes_of_token']:,}."
     )
 
 
@@ -272,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
     results: dict[str, Any] = {"families": {name: memory_of(sizes) for name, sizes in track(FAMILIES.items())}}
     if options.measure:
         results["measured"] = measure(options)
-    elif options.out.is_file():  # what was measured stays
+    elif options.out.is_file():  # measured numbers stay
         results.update(json.loads(options.out.read_text(encoding="utf-8"))["results"] | results)
     harness.write_result(options.out, "model_memory", {"seed": options.seed}, results)
     return 0

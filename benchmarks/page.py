@@ -359,7 +359,9 @@ def _grammar_times(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
     for case, row in result["results"]["grammars"].items():
         passed = {name: one for name, one in sorted(row.items(), key=_ours_first) if one["verdict"] == "pass"}
         first[case] = {name: (one["first_mask_us"] / 1e3,) * 3 for name, one in passed.items()}
-        cold[case] = {name: (one["cold_mean_us"], one["cold_us"]["p50"], one["cold_us"]["p99"]) for name, one in passed.items()}
+        cold[case] = {
+            name: (one["cold_mean_us"], one["cold_us"]["p50"], one["cold_us"]["p99"]) for name, one in passed.items()
+        }
     return first, cold
 
 

@@ -54,8 +54,8 @@ def line_plot(
     for tick in ticks:
         parts.append(_line((LEFT, up(tick)), (WIDTH - RIGHT, up(tick)), _FAINT))
         parts.append(_text(LEFT - 6, up(tick) + 4, _tick(tick), anchor="end"))
-    for x in sorted({x for x, _ in points}):
-        parts.append(_text(across(x), HEIGHT - BOTTOM + 16, f"{x:g}", anchor="middle"))
+    across_ticks = sorted({x for x, _ in points})
+    parts += [_text(across(x), HEIGHT - BOTTOM + 16, f"{x:g}", anchor="middle") for x in across_ticks]
     for name, line in series.items():
         drawn = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in line)
         parts.append(f'<polyline points="{drawn}" fill="none" stroke="{colours[name]}" stroke-width="2"/>')
@@ -119,7 +119,9 @@ def bar_plot(title: str, rows: Mapping[str, Mapping[str, int]], colours: Mapping
         for kind, end in zip(row, accumulate(row.values()), strict=True):
             if row[kind]:
                 wide, x = row[kind] * unit, names + (end - row[kind]) * unit
-                parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{ROW + 4}" fill="{colours[kind]}"/>')
+                parts.append(
+                    f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{ROW + 4}" fill="{colours[kind]}"/>'
+                )
                 parts.append(_text(x + wide / 2, y + 17, str(row[kind]), anchor="middle", colour="#fff"))
         y += ROW + 10
     return _document(title, y, parts)
