@@ -331,10 +331,8 @@ def _table(case: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
         ]
         return page.table(heads, cells)
     if case == "profile":
-        heads = ("model", "way", "ms of a pass, all together", "the model", "the constraint", "everything else")
-        cells = [
-            (model, row["way"], f"{row['ms_of_a_pass']:.1f}", *map("{:.1%}".format, _parts(row))) for model, row in rows
-        ]
+        heads = ("model", "way", "the model", "the constraint", "everything else")
+        cells = [(model, row["way"], *map("{:.1%}".format, _parts(row))) for model, row in rows]
         return page.table(heads, cells)
     heads = ("model", "way", "tokens", "passes", *_MORE.get(case, {}), "times as fast")
     return page.table(heads, [_cells(case, model, row) for model, row in rows])
@@ -355,7 +353,7 @@ _MORE = {
 def _cells(case: str, model: str, row: Mapping[str, Any]) -> tuple[str, ...]:
     middle, low, high = row["ratio"]
     counts = (f"{row[key]:.0%}" if key == "fields_right" else f"{row[key]:,}" for key in _MORE.get(case, {}).values())
-    speed = "1" if (low, high) == (1, 1) else f"{middle:.2f} ({low:.2f} to {high:.2f})"
+    speed = f"{middle:.2f}" if low == high else f"{middle:.2f} ({low:.2f} to {high:.2f})"
     return (model, row["way"], f"{row['tokens']:,}", f"{row['passes']:,}", *counts, speed)
 
 
@@ -364,10 +362,16 @@ def origins(results: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for result in results:
         settings, machine = result["settings"], result["machine"]
+        counts = (
+            (settings["count"], "question"),
+            (max(settings["rounds"], 1), "round"),
+            (settings["threads"], "thread"),
+        )
+        said = ", ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts)
         lines.append(
-            f"- {settings['model']}: {settings['count']} questions, {settings['rounds']} rounds, {settings['threads']} thread"
-            f"{'s' * (settings['threads'] > 1)}; {result['date']}, commit {result['commit']}, {machine['cpu']}, "
-            f"{machine['cores']} cores, load {machine['load_average']} (`benchmarks/results/{result['file']}`)"
+            f"- {settings['model']}: {said} (batches: {4 * settings['count']} questions); {result['date']}, commit "
+            f"{result['commit']}, {machine['cpu']}, {machine['cores']} cores, load {machine['load_average']} "
+            f"(`benchmarks/results/{result['file']}`)"
         )
     return "\n".join(lines)
 
