@@ -206,8 +206,8 @@ bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer pa
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH) || exit 1; done
 	$(BIN)/python benchmarks/page.py
 
-golden: core ## Rewrite the golden files (review the diff before you commit it)
-	SCHEMAGEN_GOLDEN=1 $(BIN)/python -m pytest tests/golden $(ARGS)
+golden: core ## Rewrite the golden files and the outputs of the notebook (review the diff before you commit it)
+	SCHEMAGEN_GOLDEN=1 $(BIN)/python -m pytest tests/golden tests/docs/test_notebook.py $(ARGS)
 
 clean: ## Remove everything that was built; the environment stays
 	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

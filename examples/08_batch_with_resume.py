@@ -1,4 +1,4 @@
-"""JSON Lines in, JSON Lines out; started again, it does only what is missing.
+"""JSON Lines in, JSON Lines out; a second run does only the missing rows.
 
 `schemagen batch` on the command line does the same. Written out, so that you can put your own storage in its place.
 """
@@ -38,7 +38,7 @@ parser.add_argument("--model", help="name or folder of a transformers model; wit
 args = parser.parse_args()
 args.output.parent.mkdir(parents=True, exist_ok=True)
 
-# Values of two types or models must not mix in one file: what it was made with is kept beside it.
+# Values of two types or models must not mix in one file, so a record of both is kept next to it.
 made_with, record = {"schema": Contact.model_json_schema(), "model": args.model}, args.output.with_suffix(".meta.json")
 if args.output.exists() and (not record.exists() or json.loads(record.read_text(encoding="utf-8")) != made_with):
     raise SystemExit(f"{args.output} was made with another type or model: choose another --output")

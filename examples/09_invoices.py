@@ -1,4 +1,4 @@
-"""Money and days as what they are: `Decimal`, not float, and `date`, not text. So they can be added and compared."""
+"""Money as `Decimal` and days as `date`, so that a program can add and compare them."""
 
 import argparse
 from collections import defaultdict

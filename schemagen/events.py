@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from schemagen.errors.pointers import pointer_of
+
 if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, ToolResult
     from schemagen.generation import FinishReason, Generation
@@ -28,7 +30,7 @@ class Path(tuple["str | int", ...]):
 
     def __str__(self) -> str:
         """Return the JSON pointer."""
-        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in self)
+        return pointer_of(self)
 
 
 @dataclass(frozen=True, slots=True)

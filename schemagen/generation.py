@@ -1,16 +1,14 @@
-"""The results of generating: a `Generation`, an exception, or in a batch a `Failure`; and tables of results in notebooks."""
+"""The results of generating: a `Generation`, an exception, or in a batch a `Failure`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from schemagen.errors import GenerationError
+from schemagen.notebook import html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from schemagen.errors import SchemagenError
 
 T = TypeVar("T")
@@ -64,9 +62,22 @@ class Generation(Generic[T]):
         return len(self.token_ids)
 
     def _repr_html_(self) -> str:
-        """Show the value and the figures as a table in a notebook."""
-        shown = ("value", "text", "new_tokens", "prompt_tokens", "seconds", "finish_reason", "attempts", "reasoning")
-        return html_table((name, getattr(self, name)) for name in shown if getattr(self, name) is not None)
+        """Show the fields of the value, and the figures, as a table in a notebook."""
+        shown = {
+            "value": self.value,
+            "text": self.text,
+            "new_tokens": self.new_tokens,
+            "prompt_tokens": self.prompt_tokens,
+            "seconds": f"{self.seconds:.3f}",
+            "masked_mass": None if self.masked_mass is None else f"{self.masked_mass:.2g}",
+            "interventions": self.interventions,
+            "passes": self.passes,
+            "finish_reason": self.finish_reason,
+            "attempts": self.attempts,
+            "reasoning": self.reasoning,
+            "reasoning_tokens": self.reasoning_tokens or None,
+        }
+        return html_table((name, value) for name, value in shown.items() if name == "value" or value is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +102,3 @@ class Failure:
     def __str__(self) -> str:
         """Name the row and the fact."""
         return f"row {self.index}: {type(self.error).__name__}: {self.error.fact}"
-
-
-def html_table(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows of cells as a table of HTML; each cell is text and never markup."""
-    cells = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

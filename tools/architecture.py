@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PACKAGE, CORE = ROOT / "schemagen", ROOT / "core"
-TITLE = "The packages of schemagen and the folders of its core, each above what it imports"
+TITLE = "The packages of schemagen and the folders of its core, each above those that it imports"
 
 #: Not drawn: the facade and the launcher, which are there for others to import; the tests of the core.
 _LEFT_OUT = {"__init__", "__main__", "tests"}
@@ -35,10 +35,10 @@ class Unit:
     """A package, a module or a folder.
 
     Attributes:
-        name: What is imported.
-        purpose: What it is for, in a line.
+        name: The name to import.
+        purpose: Its purpose, in a line.
         imports: The other units that it imports when it runs.
-        tag: What stands in the corner of its box.
+        tag: The text in the corner of its box.
     """
 
     name: str
@@ -106,7 +106,7 @@ def included(folder: str) -> frozenset[str]:
 
 
 def rows_of(units: Iterable[Unit]) -> list[list[Unit]]:
-    """Return units by the longest chain of imports below them, the lowest row first, each near what it imports."""
+    """Return units by the longest chain of imports below them, the lowest row first, each near the units that it imports."""
     rows: list[list[Unit]] = []
     left = {unit.name: unit for unit in units}
     while left:

@@ -100,7 +100,7 @@ class Runner:
         subprocess.run(self._found(command), cwd=self._folder, env=self._environment, check=True)
 
     def failing(self, *command: str) -> str:
-        """Run a command that has to fail; return what it said."""
+        """Run a command that has to fail; return its output."""
         run = subprocess.run(
             self._found(command), cwd=self._folder, env=self._environment, check=False, capture_output=True, text=True
         )
@@ -108,7 +108,7 @@ class Runner:
         return run.stdout + run.stderr
 
     def _found(self, command: tuple[str, ...]) -> list[str]:
-        # A path is one in the folder; an absolute path stays what it is.
+        # A path is one in the folder; an absolute path stays unchanged.
         return [shutil.which(command[0]) or str(self._folder / command[0]), *command[1:]]
 
 

@@ -1,10 +1,10 @@
 r"""Run the JSON-Schema-Test-Suite and MaskBench through the mask, and keep the verdicts.
 
-    python tools/conformance.py                  compare what is there with the committed verdicts; 1: something is worse
+    python tools/conformance.py                  compare with the committed verdicts; exits with 1 if one is worse
     python tools/conformance.py maskbench        one of them
     python tools/conformance.py --update         write the verdicts, and docs/supported-schema.md
 
-`make corpora` brings both (`tests/corpora.py` says where they lie); what is not there is left out, and said so.
+`make corpora` brings both (`tests/corpora.py` says where they lie); a missing one is left out, with a line that says so.
 
 A file holds one group of tests per line: ``{"id", "schema", "tests": [{"valid", "data"}]}``. Each instance is written as
 `json.dumps` writes it and fed to a matcher over bytes (any order of keys); it counts as accepted if every byte was
@@ -58,7 +58,7 @@ RIGHT = frozenset({"pass", "unsatisfiable"})
 
 
 class CaseTimeoutError(BaseException):
-    """A case took longer than `TIMEOUT_S`; not an Exception, so that nobody on the way catches it."""
+    """A case took longer than `TIMEOUT_S`; not an Exception, so that no handler on the way catches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ CORPORA = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for; the exit status is 1 after a regression, 2 if there was nothing to run."""
+    """Run the corpora that were asked for; the exit status is 1 after a regression, 2 if there was nothing to run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("corpora", nargs="*", default=list(CORPORA), metavar="CORPUS", help=f"of {', '.join(CORPORA)}")
     parser.add_argument("--update", action="store_true", help="write the verdicts and the pages made from them")

@@ -1,4 +1,4 @@
-"""docs/supported-schema.md from the verdicts: a template of prose, with tables made of what was measured."""
+"""docs/supported-schema.md from the verdicts: a template of prose, with tables of the measurements."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ REASONS = {
     "vocabulary": "a meta-schema of one's own that switches a vocabulary off: keywords always assert here",
 }
 
-#: Class of an error -> what is behind it.
+#: Class of an error -> its cause.
 ERRORS = {
     "LimitError": "a limit stopped the work",
     "UnsupportedSchemaError": "the negation of `uniqueItems`",
@@ -157,7 +157,7 @@ def _not_pass(verdicts: Mapping[str, Verdict]) -> str:
 
 
 def reason_for(case: str, verdict: Verdict) -> str:
-    """Return why a group does not pass; "" if nobody has said so yet."""
+    """Return why a group does not pass; "" if no reason is recorded yet."""
     if verdict.name == "unsatisfiable":
         return "right: it has no instance, and its tests call none valid"
     return ERRORS.get(verdict.error.partition(" ")[0]) or REASONS.get(file_of(case)[1], "")

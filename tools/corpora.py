@@ -1,6 +1,6 @@
 r"""Fetch what the tests read and this repository does not hold: the JSON-Schema-Test-Suite, MaskBench, tokenizers.
 
-    python tools/corpora.py                                  what needs no account: the two corpora and the tokenizer of GPT-2
+    python tools/corpora.py                                  the two corpora and the tokenizer of GPT-2, which need no account
     python tools/corpora.py maskbench llama3                 some of them
     python tools/corpora.py json-schema-test-suite --url ../JSON-Schema-Test-Suite --accept
 
@@ -13,7 +13,7 @@ repository whose files are brought into one form, a group of tests per line, as 
                              those of other drafts, are what its schemas refer to.
     maskbench                maskbench/data/*.json, or data/*.json: one schema each, its id the name of the file. Read is the
                              half that `tests/conformance/maskbench-ids.txt` lists; the other half is held back, to judge
-                             what was built on this one.
+                             the code built on this one.
 
 `tests/conformance/corpora.json` pins each by content: the SHA-256 of the lines, not of the compressed file. Where it has a
 commit, that one is fetched; where it has none, the history is searched for the newest commit whose lines have the sums. If
@@ -121,7 +121,7 @@ def _maskbench_ids() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Part:
-    """One file that we write: its name in `tests/corpora.py`, what it is made of, and how."""
+    """One file that we write: its name in `tests/corpora.py`, its sources, and the function that makes it."""
 
     name: str
     takes: Callable[[str], bool]
@@ -166,7 +166,7 @@ TOKENIZERS = {
 
 @dataclass
 class Repository:
-    """A bare clone, and what was made of its files so far: neighbouring commits share nearly all of them."""
+    """A bare clone, and the parts made of its files so far: neighbouring commits share nearly all of them."""
 
     folder: Path
     made: dict[tuple[str, str], list[tuple[Any, str]]] = field(default_factory=dict)
@@ -204,7 +204,7 @@ class Repository:
         return {path: meta.split()[2] for meta, path in split}
 
     def texts(self, corpus: Corpus, commit: str) -> dict[str, str]:
-        """Return what is made of a commit, by the names of the parts."""
+        """Return the parts made of a commit, by the names of the parts."""
         tree = self.tree(commit, corpus.folders)
         return {part.name: self.lines(part, tree) for part in corpus.parts}
 
@@ -241,7 +241,7 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.strip().splitlines()[-6:])
 
 
-# --- what was asked for ----------------------------------------------------------------------------------------------
+# --- the command line ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -344,14 +344,14 @@ def fetch_tokenizer(name: str, wish: Wish) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fetch what was asked for, one after the other; the exit status is 1 if something failed."""
+    """Fetch the parts that were asked for, one after the other; the exit status is 1 if something failed."""
     everything = [*CORPORA, *TOKENIZERS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(everything)}")
     parser.add_argument("--folder", type=Path, default=corpora.folders()[0], help="where to write")
     parser.add_argument("--url", help="another place to fetch from, for one name")
     parser.add_argument("--commit", help="another commit than the pinned one, for one name")
-    parser.add_argument("--accept", action="store_true", help="pin what is found instead of checking it")
+    parser.add_argument("--accept", action="store_true", help="pin the revision that is found instead of checking it")
     parser.add_argument("--pins", type=Path, default=PINS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     names = options.names or [name for name in everything if name in CORPORA or not TOKENIZERS[name][2]]

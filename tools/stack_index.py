@@ -93,7 +93,7 @@ def drawing() -> str:
 
 
 def paper() -> list[Table]:
-    """Return the trie of a state within a name, and what is looked up in it behind each text."""
+    """Return the trie of a state within a name, and the nodes found in it after each text."""
     pda = pda_of(PYTHON.rules(), LETTERS)
     sigma = map_states_to_vocab(pda, [piece.encode() for piece in PIECES])
     trie = Table("Willard & Louf: the index of the state within name", list(levels(sigma[NAME])))
@@ -122,7 +122,7 @@ def address(value: State) -> str:
 
 
 def ours() -> list[Table]:
-    """Return the tokens by what they leave of a name, and the verdicts of the masks on each class."""
+    """Return the tokens by the part of a name that they leave, and the verdicts of the masks on each class."""
     vocabulary = Vocabulary.from_tokens([*PIECES, None], eos_token_ids=[len(PIECES)])
     grammar = schemagen.compile(WITH_LEXER, vocabulary)
     allowed = []
@@ -135,7 +135,7 @@ def ours() -> list[Table]:
         classes.setdefault(re.sub("^[a-z0-9_]+", "", piece), set()).add(token_id)
     staying = classes.pop("")
     assert all(staying <= each for each in allowed)
-    verdicts = [("tail", "tokens", *(f"behind {prefix}" for prefix in PREFIXES))]
+    verdicts = [("tail", "tokens", *(f"after {prefix}" for prefix in PREFIXES))]
     for tail, tokens in classes.items():
         assert all(tokens <= each or not tokens & each for each in allowed)
         words = ("allowed" if tokens <= each else "masked" for each in allowed)

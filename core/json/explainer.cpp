@@ -157,7 +157,7 @@ std::string Explainer::expected_string(const Configuration& config, uint8_t byte
     if (byte == '"' && stepper_.string_satisfied(config).any())
         return config.frame->tracking ? name + " would repeat a value that has to be different"
                                       : name + " fits nothing that may stand here";
-    if (byte < 0x20) return "control characters are written as escapes inside of a string";
+    if (byte < 0x20) return "control characters are written as escapes inside a string";
     uint32_t least = kUnbounded, most = 0;
     for (size_t k = 0; k < p.strings.size(); ++k)
         if (state.alive[k])
@@ -216,7 +216,7 @@ std::string Explainer::expected_key(const Configuration& config, uint8_t byte, c
     const std::string where = within(pointer);
     if (byte == '"' && config.state && program_.dfa().state(config.state).accepts.any())
         return "the key " + quoted(prefix) + where + " is there already or cannot be used";
-    if (byte < 0x20) return "control characters are written as escapes inside of a key";
+    if (byte < 0x20) return "control characters are written as escapes inside a key";
     // The text so far may be the beginning of other keys than declared ones only.
     if (config.node == kNoNode || config.state)
         return "no key that is allowed" + where +

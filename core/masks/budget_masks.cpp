@@ -169,7 +169,7 @@ bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t 
     return true;
 }
 
-// The tokens that close a key. What may follow depends on the key, so each token is read.
+// The tokens that close a key. The continuation depends on the key, so each token is read.
 template <class Ask, class Visit>
 void BudgetMasks::each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
                                    const uint32_t* among, const Ask& ask, const Visit& visit) {

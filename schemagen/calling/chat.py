@@ -11,7 +11,7 @@ from schemagen.calling.request import CallRequest, ToolChoice, messages_of, reso
 from schemagen.checks import check_count, check_seconds
 from schemagen.errors import ToolError
 from schemagen.prompts.messages import as_messages
-from schemagen.request.pipeline import complete_request
+from schemagen.request.attempts import complete_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

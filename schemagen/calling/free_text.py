@@ -30,7 +30,7 @@ def text_not_opening(openings: str) -> ast.Regex:
 def words(text: str, markers: Sequence[str] = (), *, is_json: bool = False) -> ast.Regex:
     """Return a fixed text with some freedom in its whitespace.
 
-    Every run of whitespace may be any other one, or none; in JSON it may also stand inside of brackets and around
+    Every run of whitespace may be any other one, or none; in JSON it may also stand inside brackets and around
     commas and colons. Markers are taken as they are.
 
     Args:

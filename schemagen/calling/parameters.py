@@ -76,7 +76,7 @@ def keyword_arguments(spec: Any) -> ast.Regex:
 
     Raises:
         ToolError: A parameter cannot be a keyword.
-        UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside of a value.
+        UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside a value.
     """
     writer, disjuncts = _arguments_of(spec, _PythonWriter)
     return ast.union(*map(writer.keywords, disjuncts))
@@ -219,7 +219,7 @@ def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], .
 
     Raises:
         ToolError: The format cannot express a parameter, or a bound on the number of parameters.
-        UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside of a value.
+        UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside a value.
     """
     writer, disjuncts = _arguments_of(spec, Writer)
     if not disjuncts:

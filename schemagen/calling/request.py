@@ -17,7 +17,7 @@ from schemagen.checks import check_flag
 from schemagen.errors import ToolError, ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.refusals import counted
-from schemagen.request.pipeline import Refusal, Request
+from schemagen.request.attempts import Refusal, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from schemagen.decode.generate import Decoded
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint
-    from schemagen.request.pipeline import Output
+    from schemagen.request.attempts import Output
     from schemagen.request.settings import ModelAccess, Settings
 
 

@@ -124,7 +124,7 @@ def is_method(function: Any) -> bool:
 
 
 def innermost(function: Any) -> Any:
-    """Return the function inside of a `functools.partial`, which has the name, annotations and docstring; others unchanged."""
+    """Return the function inside a `functools.partial`, which has the name, annotations and docstring; others unchanged."""
     while isinstance(function, partial):
         function = function.func
     return function

@@ -12,17 +12,21 @@ from rich.text import Text
 from schemagen.cli.console import notes
 from schemagen.cli.generation import load_model
 from schemagen.errors import OptionError
-from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.lm.load import device_of_rank
+from schemagen.lm.progress import speed_of, time_of
 from schemagen.rows import (
     Columns,
     Output,
     RowsRun,
     RunKey,
+    Sample,
     Shard,
+    Source,
     StandardOutput,
+    Summary,
     answers_of,
     format_of,
+    is_text,
     open_source,
     value_check,
 )
@@ -46,7 +50,9 @@ class BatchCommand:
         failures: A file for the rows without a value.
         resume: Whether the output may exist.
         shard: SHARD as it was written.
-        columns: The columns of the input to read.
+        columns: The columns of the input to read, or the template that is filled with them.
+        system: A system message before each prompt; None for none.
+        sample: Work on so many rows only, drawn at random, and write their prompts, too; None for all rows.
         model: Name or folder; None for the bundled model.
         seed: The seed of row 0.
         options: Options of the model.
@@ -60,6 +66,8 @@ class BatchCommand:
     resume: bool
     shard: str | None
     columns: Columns
+    system: str | None
+    sample: int | None
     model: str | None
     seed: int | None
     options: BatchOptions
@@ -72,8 +80,10 @@ class BatchCommand:
                 input, type, model or options.
             SchemaError: The type cannot be compiled.
         """
+        sizes: set[int] = set()
         with _wrong_usage():
             shard = Shard.parse(self.shard)
+            source = self._source(shard)
             output = self.output and self.output.with_stem(self.output.stem + shard.suffix)
             failures = self.failures and self.failures.with_stem(self.failures.stem + shard.suffix)
             if failures is not None and output is None:
@@ -81,18 +91,40 @@ class BatchCommand:
             sink = StandardOutput() if output is None else self._sink(output, failures, shard)
             device = device_of_rank() if self.shard == "auto" else None
             run = RowsRun(
-                open_source(self.source, self.columns, again=self.resume),
+                source,
                 sink,
-                lambda: answers_of(load_model(self.model, device), self.target, self.options, self.seed),
+                lambda: answers_of(
+                    load_model(self.model, device),
+                    self.target,
+                    self.options,
+                    self.seed,
+                    system=self.system,
+                    told=sizes.add,
+                ),
                 shard,
                 batch_size=self.options.get("batch_size"),
-                text=isinstance(self.target, ContextFree),
+                text=is_text(self.target),
                 with_failures=failures is not None,
             )
             summary = run.run(output)
-        kept = f", {summary.kept} kept from before" if summary.kept else ""
-        notes().print(Text(f"{summary.values} values, {summary.failed} failed{kept}", style="dim"))
+        notes().print(Text(_said(summary, max(sizes, default=0)), style="dim"), soft_wrap=True)
         return not summary.failed
+
+    def _source(self, shard: Shard) -> Source:
+        """Return the rows of the input, or a sample of them.
+
+        Raises:
+            OptionError: The input cannot be read, or a sample cannot be drawn or written.
+        """
+        if self.columns.template is not None and self.columns.prompt is not None:
+            raise OptionError("--template and --prompt-column", why="each gives the prompts", fix="leave one out")
+        if self.sample is None:
+            return open_source(self.source, self.columns, again=self.resume)
+        if shard.of > 1 or self.output is None or self.output.suffix.lower() != ".csv":
+            raise OptionError(
+                "--sample writes a table for one person to check", fix="give --output FILE.csv, and no --shard"
+            )
+        return Sample(open_source(self.source, self.columns, again=self.resume), self.sample)
 
     def _sink(self, output: Path, failures: Path | None, shard: Shard) -> Output:
         key = RunKey.of(
@@ -103,12 +135,25 @@ class BatchCommand:
             seed=self.seed,
             shard=f"{shard.number}/{shard.of}" if shard.of > 1 else None,
             prompt_column=self.columns.prompt,
+            template=self.columns.template and self.columns.template.text,
+            system=self.system,
+            sample=self.sample,
             id_column=self.columns.id,
             failures=failures and str(failures),
         )
         accepts = value_check(self.target) if self.resume and output.exists() else None
-        shape = format_of(output, self.target)
+        shape = format_of(output, self.target, prompts=self.sample is not None)
         return Output(output, shape, key, failures=failures, resume=self.resume, accepts=accepts)
+
+
+def _said(summary: Summary, most: int) -> str:
+    """Return the counts of a run, its speed, and the most rows that were in the model at a time."""
+    kept = f", {summary.kept} kept from before" if summary.kept else ""
+    counts = f"{summary.values} values, {summary.failed} failed{kept}"
+    if not most:
+        return counts
+    speed = speed_of(summary.values + summary.failed, summary.seconds)
+    return f"{counts}; {time_of(summary.seconds)} at {speed}, up to {most} row{'s' * (most > 1)} at a time"
 
 
 @contextmanager

@@ -102,6 +102,9 @@ TokenizerOption = Annotated[
     str | None, typer.Option(help="Name or folder of a tokenizer.", show_default="the bundled one")
 ]
 AsOption = Annotated[Format, typer.Option("--as", help="The format of the text.")]
+SystemOption = Annotated[
+    str | None, typer.Option(help="System message before each prompt that has none.", show_default="none")
+]
 MaxNewTokensOption = Annotated[
     int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
 ]
@@ -197,6 +200,23 @@ def batch(  # noqa: PLR0913 - every option is a parameter
         str | None, typer.Option(help="Column or key of the prompts.", show_default="prompt, else messages")
     ] = None,
     id_column: Annotated[str, typer.Option(help="Column or key of the ids.")] = "id",
+    template: Annotated[
+        str | None,
+        typer.Option(
+            help='Prompt template with columns in braces: "Is this spam? {subject}: {text}"; {{ and }} are braces.',
+            show_default="none",
+        ),
+    ] = None,
+    system: SystemOption = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Only this many rows, drawn at random, with their prompts in the output: a .csv to check, correct and "
+            "give to eval.",
+            show_default="all rows",
+        ),
+    ] = None,
     batch_size: Annotated[
         int | None,
         typer.Option(min=1, help="Rows that the model works on at a time.", show_default="as many as the memory holds"),
@@ -208,7 +228,7 @@ def batch(  # noqa: PLR0913 - every option is a parameter
 ) -> None:
     """Generate an instance of SPEC for every row of INPUT; a row that fails does not affect the others."""
     from schemagen.cli.batch import BatchCommand
-    from schemagen.rows import Columns
+    from schemagen.rows import Columns, PromptTemplate
 
     if spec == source == "-":
         raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
@@ -223,7 +243,9 @@ def batch(  # noqa: PLR0913 - every option is a parameter
         failures=failures,
         resume=resume,
         shard=shard,
-        columns=Columns(prompt_column, id_column),
+        columns=Columns(prompt_column, id_column, None if template is None else PromptTemplate(template)),
+        system=system,
+        sample=sample,
         model=model,
         seed=seed,
         options=options,
@@ -250,6 +272,7 @@ def eval_(  # noqa: PLR0913 - every option is a parameter
     ignore: Annotated[
         list[str] | None, typer.Option(help="A field to leave out of the score; may be repeated.", show_default="none")
     ] = None,
+    system: SystemOption = None,
     constrained_only: Annotated[
         bool, typer.Option("--constrained-only", help="Skip the answers without the constraint.")
     ] = False,
@@ -265,7 +288,7 @@ def eval_(  # noqa: PLR0913 - every option is a parameter
     if spec == source == "-":
         raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
     options = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
-    asked = Asked(prompt_column, count, ignore or (), not constrained_only, options)
+    asked = Asked(prompt_column, count, ignore or (), system, not constrained_only, options)
     run_evaluation(read_spec(spec), source, asked, model=model, record=output)
 
 

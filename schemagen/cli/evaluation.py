@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from schemagen.cli.generation import load_model
 from schemagen.cli.specs import read_text
 from schemagen.evaluation import evaluate, read_examples
 from schemagen.lm.progress import ProgressBar
+from schemagen.prompts.messages import with_system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ class Asked:
         prompt_column: The column of the prompts.
         count: Use only this many rows, from the first; None for all.
         ignored: Fields that do not count.
+        system: A system message before each prompt; None for none.
         unconstrained: Whether to generate without the constraint, too.
         options: Options of the model.
     """
@@ -50,6 +52,7 @@ class Asked:
     prompt_column: str = "prompt"
     count: int | None = None
     ignored: Sequence[str] = ()
+    system: str | None = None
     unconstrained: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,6 +66,8 @@ def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None,
     """
     content = sys.stdin.read() if source == "-" else read_text(Path(source))
     examples = read_examples(content, kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
+    if asked.system is not None:
+        examples = [replace(each, prompt=with_system(each.prompt, asked.system)) for each in examples]
     lm = load_model(model)
     with ProgressBar(len(examples), wanted=None) as bar:
         found = evaluate(

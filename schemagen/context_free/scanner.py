@@ -156,7 +156,7 @@ class Scanner:
         return low, high
 
     def check_depth(self, at: int, depth: int, fix: str = "give the inner ones names") -> None:
-        """Refuse a group that is inside of too many others.
+        """Refuse a group that is inside too many others.
 
         Raises:
             LimitError: It is.

@@ -38,7 +38,7 @@ from schemagen.options.table import DEFAULT_MAX_NEW_TOKENS
 from schemagen.threads.forking import settle_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from schemagen.engine.protocol import Constraint
     from schemagen.options.speculation import Speculation
@@ -69,6 +69,7 @@ def decode_batch(
     batch_size: int | None,
     pad_token_id: int | None = None,
     speculation: Speculation = READ_AHEAD,
+    told: Callable[[int], object] | None = None,
     **generate_kwargs: Any,
 ) -> Iterator[tuple[int, Decoded | Exception]]:
     """Generate a text for every row; yield the index of a row and its result or error, chunk by chunk.
@@ -82,9 +83,11 @@ def decode_batch(
             length (`schemagen.decode.batch_size`).
         pad_token_id: The token that pads prompts; an EOS id by default.
         speculation: The draft tokens for a row that is alone.
+        told: Called with the number of rows at a time, before they are generated.
         generate_kwargs: Options of ``generate``, as for `schemagen.decode.generate.Writer`.
     """
     settle_threads()
+    told = told or (lambda _: None)
     ready: dict[int, dict[str, Any]] = {}
     for index, row in enumerate(rows):
         completed = _completed(model, row, generate_kwargs)
@@ -94,9 +97,12 @@ def decode_batch(
             ready[index] = completed
     if can_queue(model, ready.values(), batch_size):
         texts = {index: _text_of(model, rows[index], options) for index, options in ready.items()}
-        yield from _written(model, rows, ready, texts, batch_size, pad_token_id, speculation)
+        most = min(len(texts), batch_size or _most_that_fit(model, texts.values()))
+        told(most)
+        yield from _written(model, rows, ready, texts, most, pad_token_id, speculation)
         return
     for chunk in _chunks(model, rows, ready, batch_size):
+        told(len(chunk))
         options = ready[chunk[0]]
         seeded = any(rows[index].seed is not None for index in chunk)
         alone = seeded and samples(model, options) and not can_sample_rows(model, options)
@@ -120,17 +126,13 @@ def _written(
     rows: Sequence[Row],
     ready: Mapping[int, dict[str, Any]],
     texts: dict[int, Text],
-    batch_size: int | None,
+    most: int,
     pad_token_id: int | None,
     speculation: Speculation,
 ) -> Iterator[tuple[int, Decoded | Exception]]:
-    """Write texts as a queue of rows; yield each as it ends."""
-    if not texts:
-        return
-    longest = max(texts.values(), key=lambda text: len(text.token_ids) + text.max_new_tokens)
-    most = batch_size or max(1, rows_that_fit(model, len(longest.token_ids) + longest.max_new_tokens))
+    """Write texts as a queue of rows, so many at a time; yield each as it ends."""
     index_of = {id(text): index for index, text in texts.items()}
-    pad = longest.vocabulary.eos_token_ids[0] if pad_token_id is None else pad_token_id
+    pad = next(iter(texts.values())).vocabulary.eos_token_ids[0] if pad_token_id is None else pad_token_id
     for text, seconds in written(model, texts.values(), most, pad):
         index = index_of[id(text)]
         row, options = rows[index], ready[index]
@@ -141,6 +143,11 @@ def _written(
         else:
             budget, closed = text.max_new_tokens, text.was_left_out
             yield index, _result(row, text.generated, options, seconds, budget, was_left_out=closed)
+
+
+def _most_that_fit(model: Any, texts: Collection[Text]) -> int:
+    """Return how many texts fit into the memory of the device at a time, if all are as long as the longest may be."""
+    return max(1, rows_that_fit(model, max(len(text.token_ids) + text.max_new_tokens for text in texts)))
 
 
 def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | GenerationError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from schemagen.decode.generate import Decoded
-    from schemagen.request.pipeline import Prepared
+    from schemagen.request.attempts import Prepared
 
 E = TypeVar("E")
 

@@ -1,4 +1,4 @@
-"""The options of ``generate``, read before the model does any work: their names, their values, and what follows from them.
+"""The options of ``generate``, read before the model does any work: their names, their values and the consequences.
 
 Decoding is greedy unless the options sample. An unknown name is refused, with the name that was probably meant.
 """

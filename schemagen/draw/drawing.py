@@ -126,7 +126,7 @@ _MERMAID_NODES: dict[NodeKind, str] = {
 }
 _MERMAID_EDGES: dict[EdgeKind, str] = {"reads": "-->", "push": "-->", "pop": "-.->", "more": "-.->", "beside": "~~~"}
 _MERMAID_CLASSES: dict[NodeKind, str] = {"masked": "fill:#8883,stroke-dasharray:4", "more": "fill:none,stroke:none"}
-#: Characters that Mermaid may interpret even inside of quotes.
+#: Characters that Mermaid may interpret even inside quotes.
 _MERMAID_SPECIAL = re.compile(r"[^\w =,…␣-]")
 _FONT = 'fontname="monospace" fontsize=12'
 

@@ -1,7 +1,7 @@
 """The tokens of an automaton as drawings: its index, and the mask at one place of a text.
 
 The index is that of Willard & Louf (2023, arXiv:2307.09702, section 3): the tokens that lead from state to state. The states
-are those of the automaton over bytes, for a token may end inside of a character. The edges that leave a node are its entry in
+are those of the automaton over bytes, for a token may end inside a character. The edges that leave a node are its entry in
 the index, which maps a state to the tokens that it allows.
 
 The mask of a small vocabulary is drawn token by token, as in Figure 1 of the paper. For a large one, the

@@ -26,8 +26,8 @@ class Matcher(Protocol):
             bitmask: As above.
             row: The row to write.
             budget: How many tokens may still come, the next one included, EOS not needed: tokens after which
-                `tokens_to_finish` is more than ``budget - 1`` are left out. A budget below what is needed already counts
-                as what is needed.
+                `tokens_to_finish` is more than ``budget - 1`` are left out. A budget below the number needed counts
+                as that number.
 
         Raises:
             MatcherTerminatedError: EOS was already accepted.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _EXPECTED = "expected"
 #: Columns that are not part of the answer.
 _BESIDE = {"id", "index"}
+#: Columns of a table of `schemagen batch`, which has fields with a name of its own columns as "value.NAME".
+_OF_BATCH = {"index", "id", "error", "error_message", "error_text", "finish_reason"}
 
 
 def read_examples(text: str, *, kind: str, prompt: str = "prompt") -> list[Example]:
@@ -80,6 +82,10 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
             fix="name the column of the prompts with --prompt-column",
         )
     is_csv = all(isinstance(value, str) for value in row.values())
+    if is_csv and row.keys() >= _OF_BATCH:
+        answer = {key.removeprefix("value."): row[key] for key in row if key not in {*_OF_BATCH, prompt_column}}
+        value = {key: _cell(value) for key, value in answer.items()}
+        return Example(prompt, value["value"] if [*value] == ["value"] else _nested(value))
     if _EXPECTED in row:
         return Example(prompt, _cell(row[_EXPECTED]) if is_csv else row[_EXPECTED])
     fields = {key: value for key, value in row.items() if key not in _BESIDE and key != prompt_column}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from typing_extensions import TypeVar
 
 from schemagen.checks import check_text
-from schemagen.errors import OptionError, ValidationFailed
-from schemagen.generation import html_table
+from schemagen.errors import OptionError, SchemagenError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, unordered
 from schemagen.grammar.pipeline import guest_engine, options_of, report_of
 from schemagen.grammar.reading import mistyped, read_source, styled
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
+from schemagen.notebook import html_table
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 
@@ -328,12 +329,12 @@ class Grammar(Generic[T]):
         """Return the options to compile a grammar with that has this one inside.
 
         Raises:
-            OptionError: It was compiled with ``strict=False`` or ``resources=``, of which nothing inside of a grammar knows.
+            OptionError: It was compiled with ``strict=False`` or ``resources=``, of which nothing inside a grammar knows.
         """
         if self._arguments["resources"] is not None or not self._arguments["strict"]:
             raise OptionError(
                 "a part was compiled with strict=False or resources=",
-                why="inside of another grammar every keyword is enforced, and only the schema itself is known",
+                why="inside another grammar every keyword is enforced, and only the schema itself is known",
                 fix="compile it without them",
             )
         return dict(self._arguments)
@@ -386,19 +387,52 @@ class Grammar(Generic[T]):
         return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size})"
 
     def _repr_html_(self) -> str:
-        """Show the spec, the size of the vocabulary and the counts of the report as a table in a notebook."""
-        counts = ((status, count) for status, count in self.report.counts.items())
-        least = self.min_new_tokens
-        shown = [("spec", f"{self.spec!r:.200}"), ("vocabulary", self.vocabulary.size), *counts]
-        return html_table([*shown, ("min_new_tokens", "not known" if least is None else least)])
+        """Show the spec and the figures as a table in a notebook, and a small picture below it.
+
+        Cost: the first time, that of the report and of the picture: about 50 ms for a type, half of it Graphviz.
+        """
+        states = getattr(self._implementation, "state_count", None)
+        shown: dict[str, object] = {
+            "kind": self._kind,
+            "spec": getattr(self.spec, "__qualname__", f"{self.spec!r:.200}"),
+            "vocabulary": f"{self.vocabulary.size:,} tokens",
+            "memory": f"{self.memory_bytes / 1000:,.1f} kB" + ("" if states is None else f", {states:,} states so far"),
+            "min_new_tokens": "not known" if self.min_new_tokens is None else self.min_new_tokens,
+        }
+        if not isinstance(self.spec, ContextFree):  # there the report has facts, which take up to a second to find
+            shown["report"] = self.report.summary
+        return html_table(shown.items()) + self._picture
+
+    @property
+    def _kind(self) -> str:
+        if self.schema is None:
+            return type(self.spec).__name__
+        return "JSON Schema" if self._target is None else "type"
+
+    @cached_property
+    def _picture(self) -> str:
+        """A picture of the rules, or of how objects nest; empty if it is large, or if there is no Graphviz to make it."""
+        if isinstance(self.spec, Regex | Choice):  # a whole automaton may take seconds
+            return ""
+        from schemagen.draw.drawing import STYLE
+
+        try:
+            drawing = self.draw(max_states=_DRAWN)
+            svg = drawing.svg()
+        except SchemagenError:
+            return ""
+        if len(svg) >= _LARGE:
+            return ""
+        # Within a page the picture inherits the colour of the text.
+        return f"<div>{svg.replace(STYLE, '')}<div>{escape(drawing.caption)}</div></div>"
 
 
 def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:
     """Check a finished value by jsonschema, with the given documents only and patterns read as ECMA-262."""
     from jsonschema import ValidationError
 
+    from schemagen.errors.pointers import pointer_of
     from schemagen.schema.checks import validator
-    from schemagen.schema.ir import pointer_of
 
     try:
         validator(schema, resources).validate(value)
@@ -411,6 +445,8 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
         ) from error
 
 
+#: Most rules, or objects and arrays, in the picture of a notebook; from this length of its SVG on it is too large to be read.
+_DRAWN, _LARGE = 6, 20_000
 _PICTURES = ("automaton", "pushdown", "rules", "index", "mask")
 
 

@@ -36,7 +36,7 @@ class Json:
     Types that allow any value (``Any``, ``dict``, ``list``, pydantic's ``JsonValue``) are the same without a bound.
 
     Args:
-        max_depth: How many arrays and objects may be inside of one another. None sets no bound, 0 allows only scalars.
+        max_depth: How many arrays and objects may be inside one another. None sets no bound, 0 allows only scalars.
         unique_keys: Whether no object has a key twice. If not, the last one counts, as in RFC 8259; with a bound that
             is a finite automaton, of which there are pictures and a regular expression.
 
@@ -102,7 +102,7 @@ class JsonText(ContextFree[Any]):
 
     def shown(self) -> str:
         """Return how deep it may be."""
-        return "" if self.max_depth is None else f"At most {self.max_depth} arrays and objects inside of one another."
+        return "" if self.max_depth is None else f"At most {self.max_depth} arrays and objects inside one another."
 
 
 def _texts_of(schema: dict[str, Any]) -> ast.Regex:

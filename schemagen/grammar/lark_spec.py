@@ -155,7 +155,7 @@ class Lark(GrammarText):
         if self.dialect not in _MATCHES:
             raise UnsupportedGrammarError(
                 "a grammar of lark is no regular expression",
-                why="where a terminal ends depends on what follows it",
+                why="where a terminal ends depends on the text after it",
                 fix="draw 'mask'; as a pattern, write it as GBNF",
             )
 
@@ -355,7 +355,7 @@ def _definition(name: str, spec: Any) -> str:
 
 
 def _unreadable(name: str, why: str, fix: str) -> UnsupportedGrammarError:
-    return UnsupportedGrammarError(f"lark cannot read what is bound to {name}", why=why, fix=fix)
+    return UnsupportedGrammarError(f"lark cannot read the value bound to {name}", why=why, fix=fix)
 
 
 def _escaped(text: str) -> str:

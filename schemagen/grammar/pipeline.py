@@ -202,11 +202,11 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     spec = given_spec(spec)
     if isinstance(spec, ContextFree):
         rules = spec.rules()
-        refuse_tokens(rules, "a grammar inside of another")
+        refuse_tokens(rules, "a grammar inside another")
         if counts_tokens(rules):
             raise UnsupportedGrammarError(
-                f"{spec!r:.80} inside of another grammar",
-                why="it counts tokens, and what has an automaton of its own there is read byte by byte",
+                f"{spec!r:.80} inside another grammar",
+                why="it counts tokens, and a grammar with an automaton of its own is read byte by byte there",
                 fix="put it into a Template, schemagen.concat or schemagen.union",
             )
         return context_free_engine(spec, vocabulary, options)[0]

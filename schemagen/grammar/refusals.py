@@ -111,7 +111,7 @@ def reasons(error: ValidationFailed) -> str:
 
 def _pointer(text: str, location: Sequence[str | int]) -> str:
     """Return a location of pydantic as a JSON pointer; names of validators and of members of unions are left out."""
-    from schemagen.schema.ir import pointer_of
+    from schemagen.errors.pointers import pointer_of
 
     value: Any = json.loads(text)
     steps: list[str | int] = []

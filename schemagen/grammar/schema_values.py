@@ -47,7 +47,7 @@ def check_values(schema: Mapping[Any, Any]) -> None:
     Raises:
         InvalidSchemaError: It has one.
     """
-    from schemagen.schema.ir import pointer_of
+    from schemagen.errors.pointers import pointer_of
 
     for place, value in _values(schema):
         if not _is_python(value):
@@ -75,7 +75,7 @@ def warn_of_names(schema: Mapping[Any, Any]) -> None:
     if alike:
         fix = f"D{alike[1:]}"
     elif len(inner) == 1:
-        fix = f"Give what stands below {inner[0]!r}, if that is the schema."
+        fix = f"Give the part below {inner[0]!r}, if that is the schema."
     else:
         fix = 'A schema of an object with members is {"type": "object", "properties": {...}}.'
     warnings.warn(
@@ -173,5 +173,5 @@ def check_size(schema: Any) -> None:
         raise LimitError(
             f"the schema takes more than {MOST_BYTES // 10**6} MB when it is written out",
             why="parts that stand in several places are written in each of them",
-            fix="put what is repeated under $defs, and write {'$ref': '#/$defs/...'} where it stands",
+            fix="put the repeated part under $defs, and refer to it with {'$ref': '#/$defs/...'}",
         )

@@ -117,8 +117,8 @@ class Written(ContextFree[T_co]):
     def _check(self, text: str, value: Any) -> None:
         from jsonschema import ValidationError
 
+        from schemagen.errors.pointers import pointer_of
         from schemagen.schema.checks import validator
-        from schemagen.schema.ir import pointer_of
 
         try:
             validator(self.schema, None).validate(value)
@@ -340,7 +340,7 @@ def written(spec: Any, as_: TextFormat) -> Written[Any]:
     if isinstance(spec, Regex | Choice | ContextFree):
         raise OptionError(
             f"as_={as_!r} with a {type(spec).__name__}",
-            why="its texts are what it says; a format is for the values of a type",
+            why="it defines its texts itself; a format is for the values of a type",
             fix="leave as_ out, or give a type",
         )
     if isinstance(spec, dict | bool) and as_ == "python":

@@ -5,7 +5,7 @@ for the parts that may follow; it drops a thread whose part cannot read a byte. 
 graph, byte by byte, and each of its threads is one way to read the text:
 
 - A token may end the text, hold a whole marker and begin the JSON.
-- An end marker inside of a JSON string ends nothing: the only thread is that of the JSON part, which reads the marker.
+- An end marker inside a JSON string ends nothing: the only thread is that of the JSON part, which reads the marker.
 - A marker that is a special token has no bytes. It is an edge of the graph, taken where the text of its part may end.
 
 The reader makes no masks: the compiled grammar does. Both accept the same texts.

@@ -23,7 +23,7 @@ from schemagen.generation import Failure
 from schemagen.options import BatchOptions, GenerateOptions, MapOptions, StreamOptions, names_of
 from schemagen.options.required import requires
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
-from schemagen.request.pipeline import complete_request
+from schemagen.request.attempts import complete_request
 from schemagen.request.settings import ModelAccess
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class Asking(ModelAccess):
             spec: The spec of the values, one for all rows.
             options: Those of `run`, for all rows, and of `schemagen.options.MapOptions`. ``window`` is the number of prompts
                 that are read and answered before the next ones are read; by default eight batches (64 rows without
-                ``batch_size``), doubled after each window that took less than a quarter of a minute, up to 4096. With
+                ``batch_size``), then as many rows as take about twenty seconds, at most 4096. With
                 ``seed`` row ``i`` has ``seed + i``, regardless of windows.
 
         Raises:

@@ -1,14 +1,14 @@
 """Many prompts, with a value or a failure for each: all at once for `batch`, one window after the other for `map`.
 
-Within a window rows are sorted by length and share batches, so a window is several batches; and an interrupted
-job loses one window, so it is no longer than about half a minute. The first one is small, so that the first
-answers come soon.
+Within a window rows are sorted by length and share batches, so a window should be several batches; and an interrupted
+job loses one window, so it should be short. Its time decides: the first one is small, and each is as large as takes about
+twenty seconds by the time of the one before.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import index as index_of
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 
     from schemagen.decode.generate import Decoded
     from schemagen.grammar.grammar import Grammar
-    from schemagen.request.pipeline import Prepared
+    from schemagen.request.attempts import Prepared
     from schemagen.request.settings import ModelAccess, Settings
 
-#: Batches in a window: enough rows to sort by length.
+#: Batches in the first window of `map`: enough rows to sort by length.
 _BATCHES = 8
-#: Rows of the first window, and of the largest, if no batch size is given.
+#: Rows of the first window of `map`, and of the largest, if no batch size is given.
 _FIRST, _MOST = 64, 4096
-#: Seconds; a window that took longer is not followed by a larger one.
-_LONG_S = 15.0
+#: Seconds that a window should take: less than half a minute even if its rows are half as long again.
+_GOAL_S = 20.0
+#: A window is at most this many times as large as the one before.
+_GROWTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Batch:
         settings: The model and the options; each row has its own seed.
         form: The layout of the answers, and their description in the prompts.
         batch_size: Rows that the model works on at a time; None for as many as fit.
+        told: Called with the number of rows that the model works on at a time, once it is chosen.
 
     Raises:
         OptionError: The size is not a whole number above 0.
@@ -52,6 +55,7 @@ class Batch:
     settings: Settings
     form: AnswerForm = field(default_factory=AnswerForm)
     batch_size: int | None = None
+    told: Callable[[int], object] | None = None
 
     def __post_init__(self) -> None:
         """Refuse an invalid size."""
@@ -91,11 +95,12 @@ class _Row:
 
 
 class WindowSize:
-    """How many rows the next window has.
+    """How many rows the next window has: as many as take about twenty seconds, by the time of the last one.
 
     Args:
-        batch_size: Rows that the model works on at a time; None for the default.
-        rows: Rows of every window; None for few at first, twice as many after each short window.
+        batch_size: Rows that the model works on at a time, and the fewest of a window; None for the default.
+        rows: Rows of every window, whatever it takes; None for a size by time.
+        first: Rows of the first window; None for the fewest.
 
     Attributes:
         rows: Rows of the next window.
@@ -104,15 +109,17 @@ class WindowSize:
         OptionError: A number is not a whole number above 0.
     """
 
-    def __init__(self, batch_size: int | None = None, rows: int | None = None) -> None:
+    def __init__(self, batch_size: int | None = None, rows: int | None = None, *, first: int | None = None) -> None:
         self._fixed = rows is not None
-        self.rows = check_count("window", rows) if rows is not None else _BATCHES * (batch_size or _FIRST // _BATCHES)
+        self._fewest = batch_size or 1
+        self.rows = check_count("window", rows) if rows is not None else first or self._fewest
         self._most = max(_MOST, self.rows)
 
     def took(self, seconds: float) -> None:
         """Choose the size of the next window from the time of this one."""
-        if not self._fixed and seconds < _LONG_S:
-            self.rows = min(2 * self.rows, self._most)
+        if not self._fixed:
+            growth = min(_GROWTH, _GOAL_S / max(seconds, 0.001))
+            self.rows = max(self._fewest, min(int(self.rows * growth), self._most))
 
 
 def generate_batch(
@@ -289,8 +296,8 @@ def _decoded(
             prompts.append(Row(prepared.token_ids, prepared.constraint, row.seed))
     lm = batch.settings.lm
     options = {"pad_token_id": lm.tokenizer.pad_token_id, **batch.settings.generate_kwargs}
-    size, speculation = batch.batch_size, lm.speculation
-    for index, outcome in decode_batch(lm.model, prompts, batch_size=size, speculation=speculation, **options):
+    options |= {"batch_size": batch.batch_size, "speculation": lm.speculation, "told": batch.told}
+    for index, outcome in decode_batch(lm.model, prompts, **options):
         row, request, prepared = ready[index]
         yield row, request, outcome if isinstance(outcome, Exception) else prepared.answer_of(outcome)
 
@@ -392,7 +399,7 @@ def map_prompts(
     """
     total = len(prompts) if isinstance(prompts, Sized) else None
     given = iter(check_prompts(prompts))
-    size = WindowSize(batch.batch_size, window)
+    size = WindowSize(batch.batch_size, window, first=_BATCHES * (batch.batch_size or _FIRST // _BATCHES))
     check_seed(seed)
     return _mapped(batch, given, grammar, seed, size, ProgressBar(total, wanted=progress))
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
 
 #: Seconds before a bar appears; one that vanishes immediately only flickers.
 PATIENCE_S = 1.0
+#: The speed is that of these last seconds: the first rows of a run are slower.
+_RECENT_S = 120.0
 
 
 class ProgressBar:
@@ -23,13 +27,23 @@ class ProgressBar:
         wanted: True to show it immediately, wherever standard error goes; False for never; None on a terminal, after a
             second.
         kept: Rows of the total that were done before, which do not count for the speed.
+        clock: Returns seconds.
     """
 
-    def __init__(self, total: int | None, *, wanted: bool | None, kept: int = 0) -> None:
+    def __init__(
+        self,
+        total: int | None,
+        *,
+        wanted: bool | None,
+        kept: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._total = total
         self._at_once = wanted is True
         self._silent = wanted is False or (wanted is None and not sys.stderr.isatty())
-        self._began = time.monotonic()
+        self._clock = clock
+        self._began = clock()
+        self._marks: deque[tuple[float, int]] = deque([(self._began, 0)])
         self._bar: Any = None
         self._task: Any = None
         self._kept = kept
@@ -53,26 +67,36 @@ class ProgressBar:
         """Whether the bar is never shown."""
         return self._silent
 
+    def restart(self) -> None:
+        """Count the time from now on: the model is loaded."""
+        self._marks = deque([(self._clock(), self._done)])
+
     def advance(self, rows: int = 1, *, failed: int = 0) -> None:
         """Count rows that are done."""
         self._done += rows
         self._failed += failed
+        now = self._clock()
+        if now - self._marks[-1][0] >= 1:
+            self._marks.append((now, self._done))
+        while len(self._marks) > 1 and self._marks[1][0] <= now - _RECENT_S:
+            self._marks.popleft()
         self._show()
 
     def _show(self) -> None:
         """Bring the bar up to date, if there is one to show."""
-        if self._silent or (not self._at_once and time.monotonic() - self._began < PATIENCE_S):
+        if self._silent or (not self._at_once and self._clock() - self._began < PATIENCE_S):
             return
         if self._bar is None:
             self._bar, self._task = self._start()
         described = f"generating, {self._failed} failed" if self._failed else "generating"
-        seconds = time.monotonic() - self._began
+        since, before = self._marks[0]
+        rows, seconds = self._done - before, self._clock() - since
         self._bar.update(
             self._task,
             completed=self._kept + self._done,
             description=described,
-            speed_text=speed_of(self._done, seconds),
-            left_text=left_of(self._total and self._total - self._kept, self._done, seconds),
+            speed_text=speed_of(rows, seconds),
+            left_text=left_of(self._total and self._total - self._kept - before, rows, seconds),
         )
 
     def _start(self) -> tuple[Any, Any]:
@@ -98,12 +122,16 @@ def speed_of(rows: int, seconds: float) -> str:
     )
 
 
+def time_of(seconds: float) -> str:
+    """Return a time as text: 0:44, or 2 h 01 min."""
+    minutes, hours, days = int(seconds) // 60, int(seconds) // 3600, int(seconds) // 86400
+    if days:
+        return f"{days} d {hours % 24} h"
+    return f"{hours} h {minutes % 60:02} min" if hours else f"{minutes}:{int(seconds) % 60:02}"
+
+
 def left_of(total: int | None, done: int, seconds: float) -> str:
     """Return the time that the other rows will take at the speed so far, as text; empty if unknown."""
     if total is None or not done:
         return ""
-    left = int(max(0, total - done) * seconds / done)
-    days, hours, minutes = left // 86400, left // 3600 % 24, left // 60 % 60
-    if days:
-        return f"{days} d {hours} h left"
-    return f"{hours} h {minutes:02} min left" if hours else f"{minutes}:{left % 60:02} left"
+    return f"{time_of(max(0, total - done) * seconds / done)} left"

@@ -8,7 +8,7 @@ from schemagen.lm.asking import in_thread
 from schemagen.options import CallOptions, ChatOptions, StreamCallOptions, names_of
 from schemagen.options.required import requires
 from schemagen.prompts.messages import as_messages
-from schemagen.request.pipeline import complete_request
+from schemagen.request.attempts import complete_request
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:

@@ -57,6 +57,14 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
     return messages
 
 
+def with_system(prompt: Any, text: str) -> Any:
+    """Return a prompt with a system message before it, unless it has one of its own."""
+    if isinstance(prompt, str):
+        prompt = [{"role": "user", "content": prompt}]
+    has_own = not prompt or prompt[0].get("role") == "system"
+    return prompt if has_own else [{"role": "system", "content": text}, *prompt]
+
+
 def _fix_of_prompt(given: Any) -> str:
     if isinstance(given, type):
         return f"the prompt comes first: lm(prompt, {given.__name__})"

@@ -7,7 +7,7 @@ the thoughts in time. It does not accept a token that ends the thoughts and goes
 answer.
 
 Invariants: a special token ends the thoughts, or no text of thoughts is a proper prefix of another. So a token either stays
-inside of the thoughts or leaves them. In thoughts, `tokens_to_finish` is the sum of their shortest end and the shortest answer,
+inside the thoughts or leaves them. In thoughts, `tokens_to_finish` is the sum of their shortest end and the shortest answer,
 for which both bounds leave room. An interrupt may leave the two cursors at different steps; one assignment records their last
 common step, and the next step begins there.
 """
@@ -56,7 +56,7 @@ class ThoughtMatcher:
         whole: A cursor of thoughts and answer, at the start.
         inside: A cursor of the thoughts up to their end, at the start.
         bounds: The bounds of the thoughts.
-        at: The number of steps, and the number of steps inside of the thoughts.
+        at: The number of steps, and the number of steps inside the thoughts.
     """
 
     __slots__ = ("_at", "_bounds", "_inside", "_whole")
@@ -148,7 +148,7 @@ class ThoughtMatcher:
         return True
 
     def _inside_words(self, budget: int | None = None) -> tuple[Words, Words]:
-        """Return the tokens of text that stay inside of the thoughts: all, and those after which they can end in time."""
+        """Return the tokens of text that stay inside the thoughts: all, and those after which they can end in time."""
         size = self._bounds.vocabulary.size
         text = ~words_of(self._bounds.vocabulary.eos_token_ids, -(-size // BITS))
         left = self._left if budget is None else min(self._left, budget - self._bounds.after)

@@ -8,7 +8,7 @@ characters for symbols. The mask walks the tokens along a trie, and asks only fo
 It is the oracle of the compiled core: other data structures, no simplified grammar, no lexer, no tails.
 
 Invariants: machines have live states only and the parser keeps the viable prefix property, so a configuration that is
-reached has an end. A lexer's longest match would break that, because what follows could rule out every end; such terminals
+reached has an end. A lexer's longest match would break that, because the text after it could rule out every end; such terminals
 are refused.
 
 Cost: of a byte O(n^2) for a text of n bytes, as in Earley's algorithm; of a mask that for each node of the trie.

@@ -178,13 +178,13 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
         return symbol.regex
     if isinstance(symbol, Guest):
         raise UnsupportedGrammarError(
-            f"{symbol.spec!r:.80} inside of a grammar",
+            f"{symbol.spec!r:.80} inside a grammar",
             why="the constructions in pure Python read one grammar at a time",
             fix="compile the grammar with schemagen.compile",
         )
     if isinstance(symbol, Token):
         raise UnsupportedGrammarError(
-            f"the token {symbol} inside of a grammar",
+            f"the token {symbol} inside a grammar",
             line=symbol.line,
             column=symbol.column,
             why="this construction reads texts",
@@ -192,7 +192,7 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
         )
     if isinstance(symbol, TokenRun):
         raise UnsupportedGrammarError(
-            "a run of tokens inside of a grammar",
+            "a run of tokens inside a grammar",
             why="this construction reads texts",
             fix="compile the grammar with schemagen.compile",
         )

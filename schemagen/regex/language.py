@@ -77,7 +77,7 @@ def _ask(question: Callable[..., _T], *arguments: object) -> _T:
 
 
 class Language:
-    """A regular language, for questions about texts. What was worked out for earlier texts is kept.
+    """A regular language, for questions about texts. Results of earlier texts are kept.
 
     Attributes:
         place: The kernel that answers, with the languages of others.

@@ -1,1 +1,1 @@
-"""Requests to a model, from the options of a call to its `Generation`; see `schemagen.request.pipeline`."""
+"""Requests to a model, from the options of a call to its `Generation`; see `schemagen.request.attempts`."""

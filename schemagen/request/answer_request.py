@@ -12,7 +12,7 @@ from schemagen.options.table import checked_values
 from schemagen.prompts.healing import heal
 from schemagen.prompts.messages import as_messages, render, with_correction, with_shape, with_texts
 from schemagen.prompts.renderings import check_for_format
-from schemagen.request.pipeline import Prepared, Refusal, Request
+from schemagen.request.attempts import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Constraint
     from schemagen.options import ShowSchema
     from schemagen.prompts.messages import Message
-    from schemagen.request.pipeline import Output
+    from schemagen.request.attempts import Output
     from schemagen.request.settings import ModelAccess
     from schemagen.writers import TextFormat
 

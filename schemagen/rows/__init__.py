@@ -6,26 +6,30 @@ writing.
 
 from schemagen.rows.formats import Format, format_of
 from schemagen.rows.output import Output, StandardOutput
-from schemagen.rows.record import RunKey, value_check
+from schemagen.rows.record import RunKey, is_text, value_check
 from schemagen.rows.row import Result, Row, Shard
 from schemagen.rows.run import Answer, RowsRun, Summary, answers_of
-from schemagen.rows.sources import Columns, Source, open_source
+from schemagen.rows.sources import Columns, Sample, Source, open_source
+from schemagen.rows.template import PromptTemplate
 
 __all__ = [
     "Answer",
     "Columns",
     "Format",
     "Output",
+    "PromptTemplate",
     "Result",
     "Row",
     "RowsRun",
     "RunKey",
+    "Sample",
     "Shard",
     "Source",
     "StandardOutput",
     "Summary",
     "answers_of",
     "format_of",
+    "is_text",
     "open_source",
     "value_check",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
 from schemagen.errors.installing import install_command
+from schemagen.errors.pointers import steps_of
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.types.reflection import is_type, reflect
@@ -78,7 +79,7 @@ def _type_of(schema: Any, document: Mapping[str, Any], depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
-        return _type_of(_referred(schema["$ref"], document), document, depth + 1)
+        return _type_of(referred(schema["$ref"], document), document, depth + 1)
     for union in ("anyOf", "oneOf"):
         if union in schema:
             return _type_of_union(schema[union], document, depth + 1)
@@ -133,12 +134,12 @@ def _type_of_object(schema: Mapping[str, Any], document: Mapping[str, Any], dept
     return None if None in fields.values() else arrow().struct(list(fields.items()))
 
 
-def _referred(reference: Any, document: Mapping[str, Any]) -> Any:
+def referred(reference: Any, document: Mapping[str, Any]) -> Any:
+    """Return the part of a document that a ``$ref`` names; None if it names none."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = document
-    for part in reference[1:].split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
+    for key in steps_of(reference):
         found = found.get(key) if isinstance(found, Mapping) else None
     return found
 

@@ -26,6 +26,7 @@ from schemagen.request.settings import Settings
 from schemagen.rows.arrow import arrow, column_of, spark_type, value_type
 from schemagen.rows.record import fingerprint, model_name
 from schemagen.rows.row import Row, json_text, unwritable
+from schemagen.rows.template import PromptTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,11 +96,10 @@ class Rows:
         **options: Any,
     ) -> None:
         _check(spec, model, options)
-        _ = template is None or _names_in(template)
         self._spec = spec
         self._model = None if model is None else os.fspath(model)
         self._prompt = prompt
-        self._template = template
+        self._template = None if template is None else PromptTemplate(template)
         self._columns = (value, error)
         self._reason = finish_reason
         self._as_text = as_text
@@ -197,10 +197,9 @@ class Rows:
     def _prompts(self, table: _Table) -> list[Any]:
         if self._template is None:
             return [_prompt(found) for found in table.column(self._prompt)]
-        names = _names_in(self._template)
-        columns = [table.column(name) for name in names]
-        rows = zip(*columns, strict=True)
-        return [self._template.format_map(dict(zip(names, cells, strict=True))) for cells in rows]
+        names = self._template.names
+        rows = zip(*(table.column(name) for name in names), strict=True)
+        return [self._template.fill(dict(zip(names, cells, strict=True))) for cells in rows]
 
     def _answers(self, prompts: list[Any]) -> tuple[list[Any], list[str | None], list[str | None]]:
         """Return the values as JSON data, the errors, and the finish reasons."""
@@ -239,7 +238,8 @@ class Rows:
         return value_type(self._spec)
 
     def _digest(self) -> str:
-        said: list[Any] = [fingerprint(self._spec), model_name(self._model), self._prompt, self._template]
+        template = self._template and self._template.text
+        said: list[Any] = [fingerprint(self._spec), model_name(self._model), self._prompt, template]
         said += [*self._names(), self._as_text, self._load, self._options]
         return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
 
@@ -299,23 +299,6 @@ def _prompt(found: Any) -> Any:
     if not isinstance(found, (list, tuple)) or not all(isinstance(message, dict) for message in found):
         return None
     return [{key: value for key, value in message.items() if value is not None} for message in found]
-
-
-def _names_in(template: str) -> list[str]:
-    """Return the columns that a template names.
-
-    Raises:
-        OptionError: It names no columns, or cannot be parsed.
-    """
-    from string import Formatter
-
-    try:
-        found = [name.partition(".")[0].partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name]
-    except ValueError as error:
-        raise OptionError(f"template={template!r:.80}", why=str(error), fix='write "{title}: {text}"') from error
-    if not found:
-        raise OptionError(f"template={template!r:.80}", why="it names no column", fix='write "{title}: {text}"')
-    return list(dict.fromkeys(found))
 
 
 def _seed(first: int, prompt: Any) -> int:

@@ -10,7 +10,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from schemagen.errors import OptionError
 from schemagen.rows.arrow import arrow, column_of, parquet, value_type
+from schemagen.rows.cells import CellTable
 from schemagen.rows.row import Result, Row, csv_reader, json_text, unwritable
 
 if TYPE_CHECKING:
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 #: Rows of a row group.
 _GROUP = 16384
-_CSV_NAMES = ["index", "id", "value", "error", "error_message", "error_text", "finish_reason"]
+#: Columns of a CSV before and after those of the values.
+_CSV_FIRST, _CSV_LAST = ("index", "id"), ("error", "error_message", "error_text", "finish_reason")
 _ERROR = ("type", "code", "message", "text")
 
 
@@ -47,6 +50,13 @@ class Format(ABC):
         Args:
             path: The file.
             size: The number of bytes to read; None to read the whole file.
+        """
+
+    def check(self, path: Path) -> None:  # noqa: B027 - most formats have nothing to check
+        """Refuse a file that rows of this format cannot be appended to.
+
+        Raises:
+            OptionError: It has other columns.
         """
 
     def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
@@ -87,17 +97,42 @@ def _value_in(line: bytes, result: Result, value: Any) -> str:
 
 
 class CsvFormat(Format):
-    """A table with a header: the value as JSON text, and code, message and text of an error."""
+    """A table with a header: a column for each field of the values, and code, message and text of an error.
+
+    Args:
+        spec: The spec of the values, which decides their columns (`CellTable`).
+        prompts: Whether there is a column of the prompts.
+    """
+
+    def __init__(self, spec: Any, *, prompts: bool = False) -> None:
+        self._prompts = prompts
+        first = (*_CSV_FIRST, "prompt") if prompts else _CSV_FIRST
+        self._cells = CellTable(spec, {*first, *_CSV_LAST})
+        self._names = [*first, *self._cells.names, *_CSV_LAST]
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
         """Return the rows, after the header if they are the first."""
-        rows: list[Sequence[Any]] = [_CSV_NAMES] if first else []
+        rows: list[Sequence[Any]] = [self._names] if first else []
         for result in results:
             error = result.error or {}
             parts = [error.get(name, "") for name in ("code", "message", "text")]
-            name = result.id if isinstance(result.id, str | None) else json_text(result.id)
-            rows.append([result.index, name, result.value, *parts, result.finish_reason])
+            prompt = [_text_of(result.prompt)] if self._prompts else []
+            empty = [""] * len(self._cells.names)
+            value = empty if result.value is None else self._cells.written(result.value)
+            rows.append([result.index, _text_of(result.id), *prompt, *value, *parts, result.finish_reason])
         return "".join(map(_csv_line, rows)).encode("utf-8", "backslashreplace")
+
+    def check(self, path: Path) -> None:
+        """Refuse a file with other columns."""
+        with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+            names: list[str] = next(csv_reader(stream), [])
+        if names == self._names:
+            return
+        raise OptionError(
+            f"{str(path)!r} has the columns {', '.join(names)}"[:300],
+            why=f"this run writes {', '.join(self._names)}"[:300],
+            fix="choose another --output, or remove the file to start again",
+        )
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
         """Yield the results."""
@@ -106,10 +141,20 @@ class CsvFormat(Format):
             table = csv_reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
             next(table, None)
             for cells in table:
-                if len(cells) == len(_CSV_NAMES):
-                    index, name, value, code, message, text, reason = cells
-                    error = {"code": code, "message": message, "text": text} if code else None
-                    yield Result(int(index), name, None if error else value, error, finish_reason=reason)
+                if len(cells) == len(self._names) and cells[0].isdecimal():
+                    yield self._result(cells)
+
+    def _result(self, cells: Sequence[str]) -> Result:
+        index, name, *values, code, message, text, reason = cells
+        prompt = values.pop(0) if self._prompts else None
+        if code:
+            error = {"code": code, "message": message, "text": text}
+            return Result(int(index), name, None, error, prompt=prompt)
+        return Result(int(index), name, self._cells.read(iter(values)), finish_reason=reason, prompt=prompt)
+
+
+def _text_of(found: Any) -> str | None:
+    return found if isinstance(found, str | None) else json_text(found)
 
 
 def _csv_line(cells: Sequence[Any]) -> str:
@@ -209,12 +254,17 @@ def line_of(result: Result) -> str:
     return f'{head}, "error": {json_text(result.error)}}}'
 
 
-def format_of(path: Path, spec: Any) -> Format:
+def format_of(path: Path, spec: Any, *, prompts: bool = False) -> Format:
     """Return the format of a file by the ending of its name: .csv, .parquet, and JSON Lines for every other.
+
+    Args:
+        path: The file.
+        spec: The spec of the values.
+        prompts: Whether to write the prompts, too; only a CSV has a column for them.
 
     Raises:
         OptionError: The extra that it needs is not installed.
     """
     if path.suffix.lower() in {".parquet", ".pq"}:
         return ParquetFormat(spec)
-    return CsvFormat() if path.suffix.lower() == ".csv" else JsonLinesFormat()
+    return CsvFormat(spec, prompts=prompts) if path.suffix.lower() == ".csv" else JsonLinesFormat()

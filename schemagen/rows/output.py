@@ -188,6 +188,8 @@ class Output(Sink):
                 fix="--resume goes on with it; or choose another --output",
             )
         self.progress = self._as_read = self._record.read(path)
+        if _has_content(path):
+            shape.check(path)
         if self.progress.beside and not self._beside.exists():  # it has replaced the output
             self.progress = replace(self.progress, beside=False, before=None, complete=True)
         elif self.progress.beside and self._is_short():

@@ -182,7 +182,7 @@ def fingerprint(target: Any) -> str:
     Raises:
         UnsupportedTypeError: The type has no JSON form.
     """
-    if isinstance(target, Regex | Choice | ContextFree):
+    if is_text(target):
         said: Any = repr(target)
     elif is_type(target):
         reflected = reflect(target)
@@ -190,6 +190,11 @@ def fingerprint(target: Any) -> str:
     else:
         said = ["schema", target]
     return hashlib.sha256(json.dumps(said, default=repr).encode()).hexdigest()
+
+
+def is_text(spec: Any) -> bool:
+    """Whether the values of a spec are texts that are generated as they are, without the quotes of JSON."""
+    return isinstance(spec, Regex | Choice | ContextFree)
 
 
 def model_name(model: str | os.PathLike[str] | None) -> str:
@@ -215,14 +220,14 @@ def value_check(spec: Any) -> Callable[[str], bool]:
 
     Cost: reading the text twice, at most some microseconds per byte.
     """
-    is_text = isinstance(spec, ContextFree)
+    as_text = is_text(spec)
     # Values are written on one line, even if they were generated with line breaks.
-    grammar = compile_spec(spec, Vocabulary.byte_vocabulary(), whitespace="flexible" if is_text else "any")
+    grammar = compile_spec(spec, Vocabulary.byte_vocabulary(), whitespace="flexible" if as_text else "any")
 
     def accepts(text: str) -> bool:
         matcher = grammar.matcher()
         try:
-            written = json.loads(text) if is_text else text
+            written = json.loads(text) if as_text else text
             if not (matcher.accept_bytes(written.encode()) and matcher.is_accepting()):
                 return False
             grammar.validate(written)

@@ -70,6 +70,7 @@ class Result:
         error: ``type``, ``code``, ``message`` and ``text`` of a failure; None for a value.
         encoded: The bytes of the result in the format of the output, if they are known.
         finish_reason: The `Generation.finish_reason` of a value; empty for a failure.
+        prompt: The prompt of the row, for outputs that have it.
     """
 
     index: int
@@ -78,6 +79,7 @@ class Result:
     error: Mapping[str, str] | None = None
     encoded: bytes | None = None
     finish_reason: str = ""
+    prompt: Any = None
 
     @classmethod
     def of(cls, row: Row, outcome: Generation[Any] | Failure, *, text: bool = False) -> Result:
@@ -86,14 +88,14 @@ class Result:
         Args:
             row: The row.
             outcome: The generation, or its failure.
-            text: Whether the generated text is not JSON, as with a grammar, so that the value is a JSON string of it.
+            text: Whether the generated text is not JSON (`is_text`), so that the value is a JSON string of it.
         """
         if isinstance(outcome, Generation):
             value = json_text(outcome.text) if text else outcome.text.translate(_ONE_LINE)
-            return cls(row.index, row.id, value, finish_reason=outcome.finish_reason)
+            return cls(row.index, row.id, value, finish_reason=outcome.finish_reason, prompt=row.prompt)
         error = outcome.error
         parts = {"type": type(error).__name__, "code": error.code, "message": error.fact, "text": outcome.text}
-        return cls(row.index, row.id, None, parts)
+        return cls(row.index, row.id, None, parts, prompt=row.prompt)
 
 
 def unwritable(index: int, why: str, text: str = "") -> Failure:

@@ -12,6 +12,7 @@ from schemagen.errors import OptionError
 from schemagen.lm.batch import Batch, WindowSize, generate_batch
 from schemagen.lm.progress import ProgressBar
 from schemagen.options import BatchOptions, names_of
+from schemagen.prompts.messages import with_system
 from schemagen.request.settings import Settings
 from schemagen.rows.output import Window
 from schemagen.rows.record import made_with_something_else
@@ -41,15 +42,23 @@ class Summary:
         values: Rows that got a value in this run.
         failed: Rows without a value.
         kept: Values of earlier runs.
+        seconds: The time that generating took, without loading the model.
     """
 
     values: int
     failed: int
     kept: int
+    seconds: float = field(default=0.0, repr=False, compare=False)
 
 
 def answers_of(
-    lm: LanguageModel, spec: Any, options: Mapping[str, Any] | None = None, seed: int | None = None
+    lm: LanguageModel,
+    spec: Any,
+    options: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    *,
+    system: str | None = None,
+    told: Callable[[int], object] | None = None,
 ) -> Answer:
     """Return the function that generates the rows of a window.
 
@@ -58,6 +67,8 @@ def answers_of(
         spec: The spec of the values; compiled here.
         options: As for `LanguageModel.run_batch`.
         seed: The seed of row 0; None for greedy search.
+        system: A system message before every prompt that has none.
+        told: As for `Batch`.
 
     Raises:
         SchemaError: The spec cannot be compiled.
@@ -65,12 +76,12 @@ def answers_of(
     """
     given = dict(options or {})
     size = given.pop("batch_size", None)
-    batch = Batch(Settings.of(lm, given, names_of(BatchOptions)), batch_size=size)
+    batch = Batch(Settings.of(lm, given, names_of(BatchOptions)), batch_size=size, told=told)
     grammar = batch.form.grammar(lm, spec)
 
     def answer(rows: Sequence[Row]) -> list[Generation[Any] | Failure]:
         asked = [row for row in rows if row.prompt is not None]
-        prompts = [row.prompt for row in asked]
+        prompts = [row.prompt if system is None else with_system(row.prompt, system) for row in asked]
         seeds = None if seed is None else [seed + row.index for row in asked]
         generated = generate_batch(batch, prompts, grammar, seed=seeds, progress=False) if asked else []
         found = {row.index: outcome for row, outcome in zip(asked, generated, strict=True)}
@@ -89,10 +100,11 @@ class RowsRun:
         start: Returns the function that generates; called once, if there is anything to do.
         shard: The rows to work on.
         batch_size: Rows that the model works on at a time; None for the default.
-        window: Rows that are written together; None for `WindowSize`.
+        window: Rows that are written together; None for as many as take about twenty seconds (`WindowSize`).
         text: Whether the generated texts are not JSON.
         with_failures: Whether to make lines for a file of failures.
         progress: As for `LanguageModel.batch`.
+        clock: Returns seconds.
     """
 
     source: Source
@@ -104,6 +116,7 @@ class RowsRun:
     text: bool = False
     with_failures: bool = False
     progress: bool | None = None
+    clock: Callable[[], float] = time.monotonic
 
     def run(self, output: Path | None = None) -> Summary:
         """Generate the missing rows; return the counts.
@@ -145,16 +158,19 @@ class RowsRun:
         kept = _Kept(self.sink.kept())
         size = WindowSize(self.batch_size, self.window)
         answer: Answer | None = None
-        new = 0
+        new, began = 0, self.clock()
         with self._bar() as bar:
             while window := kept.beside(rows, size.rows):
                 todo = [row for row, old in window if old is None]
                 outcomes: dict[int, Result] = {}
                 if todo:
-                    answer = answer or self.start()
-                    began = time.monotonic()
+                    if answer is None:
+                        answer = self.start()
+                        began = self.clock()
+                        bar.restart()
+                    asked = self.clock()
                     outcomes = {result.index: result for result in self._results(answer, todo)}
-                    size.took(time.monotonic() - began)
+                    size.took(self.clock() - asked)
                 for row, _ in window:
                     digest.add(row)
                 results = [old or outcomes[row.index] for row, old in window]
@@ -163,7 +179,8 @@ class RowsRun:
                 new += len(todo) - failed
                 bar.advance(len(todo), failed=failed)
         ended = self.sink.progress
-        return Summary(new, ended.failed, max(ended.rows, begun.rows) - ended.failed - new)
+        kept_rows = max(ended.rows, begun.rows) - ended.failed - new
+        return Summary(new, ended.failed, kept_rows, self.clock() - began)
 
     def _results(self, answer: Answer, rows: Sequence[Row]) -> list[Result]:
         outcomes = answer(rows)
@@ -180,13 +197,14 @@ class RowsRun:
 
     def _bar(self) -> ProgressBar:
         """Return a progress bar; the rows are counted only if it may be visible."""
-        bar = ProgressBar(None, wanted=self.progress)
+        bar = ProgressBar(None, wanted=self.progress, clock=self.clock)
         if bar.is_silent:
             return bar
         total, progress = self.source.count(), self.sink.progress
         before = progress.before
         kept = progress.rows if before is None else max(progress.rows, before.rows - before.failed)
-        return ProgressBar(None if total is None else self.shard.rows_of(total), wanted=self.progress, kept=kept)
+        total = None if total is None else self.shard.rows_of(total)
+        return ProgressBar(total, wanted=self.progress, kept=kept, clock=self.clock)
 
 
 class _Kept:

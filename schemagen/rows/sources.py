@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import shutil
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from schemagen.errors import OptionError
 from schemagen.rows.arrow import arrow, parquet
 from schemagen.rows.row import Row, Shard, as_prompt, csv_reader, json_text
+from schemagen.rows.template import PromptTemplate  # noqa: TC001 - a field of Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,31 +35,50 @@ class Columns:
     Attributes:
         prompt: The column of the prompts; None for "prompt", else "messages".
         id: The column of the ids, if it exists.
+        template: The text that makes prompts of other columns instead; None for none.
     """
 
     prompt: str | None = None
     id: str = "id"
+    template: PromptTemplate | None = None
 
-    def of_names(self, names: Sequence[str], source: str) -> str:
-        """Return the column of the prompts in a table.
+    def of_names(self, names: Sequence[str], source: str) -> tuple[str, ...]:
+        """Return the columns of a table that the prompts are made of.
 
         Raises:
-            OptionError: It does not exist.
+            OptionError: One does not exist.
         """
+        if self.template is not None:
+            for name in self.template.names:
+                if name not in names:
+                    raise OptionError(
+                        f"{source} has no column {name!r}, which the template names",
+                        why=f"its columns are {', '.join(map(repr, names))}"[:300],
+                        fix="name one of them in braces: --template",
+                    )
+            return self.template.names
         wanted = ("prompt", "messages") if self.prompt is None else (self.prompt,)
         for name in wanted:
             if name in names:
-                return name
+                return (name,)
         raise OptionError(
             f"{source} has no column {' or '.join(map(repr, wanted))}",
             why=f"its columns are {', '.join(map(repr, names))}"[:300] if names else "it has no columns at all",
             fix="name the column of the prompts: --prompt-column NAME" if names else "name another file",
         )
 
-    def of_object(self, found: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return the prompt and the id of an object."""
-        prompt = found.get("prompt", found.get("messages")) if self.prompt is None else found.get(self.prompt)
-        return prompt, found.get(self.id)
+    def of_object(self, found: Mapping[str, Any]) -> Any:
+        """Return the prompt of an object; None if it has none."""
+        if self.template is not None:
+            return self.template.fill(found)
+        return found.get("prompt", found.get("messages")) if self.prompt is None else found.get(self.prompt)
+
+    def row(self, index: int, prompt: Any, name: Any, place: str) -> Row:
+        """Return a row; without a prompt it says which columns a template needs."""
+        if prompt is not None or self.template is None:
+            return Row(index, prompt, name, place)
+        refusal = f"does not fill the template, which needs {', '.join(map(repr, self.template.names))}"
+        return Row(index, None, name, place, refusal, "give the row these columns")
 
 
 class Source(ABC):
@@ -110,6 +131,35 @@ class Pipe(Source):
         return
 
 
+class Sample(Source):
+    """Rows of another source, drawn at random: the same ones each time.
+
+    Args:
+        source: The other source.
+        rows: How many rows to draw; all if there are fewer.
+
+    Raises:
+        OptionError: The source can be read only once.
+    """
+
+    def __init__(self, source: Source, rows: int) -> None:
+        total = source.count()
+        if total is None:
+            raise OptionError(
+                "a sample of standard input", why="its rows are counted first, and then read again", fix="name a file"
+            )
+        self._source = source
+        self._drawn = frozenset(random.Random(0).sample(range(total), min(rows, total)))  # noqa: S311 - no secret
+
+    def rows(self, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a shard that were drawn."""
+        return (row for row in self._source.rows(shard) if row.index in self._drawn)
+
+    def count(self) -> int:
+        """Return the number of rows that were drawn."""
+        return len(self._drawn)
+
+
 class Csv(Source):
     """A CSV file with a header; chats are JSON in the column "messages"."""
 
@@ -118,8 +168,8 @@ class Csv(Source):
         self._columns = columns
         with _opened(path) as stream:
             names = next(self._table(stream), (0, []))[1]
-        self._prompt = columns.of_names(names, repr(str(path)))
-        for name in (self._prompt, columns.id):
+        self._wanted = columns.of_names(names, repr(str(path)))
+        for name in (*self._wanted, columns.id):
             if names.count(name) > 1:
                 raise OptionError(
                     f"{str(path)!r} has the column {name!r} {names.count(name)} times, line 1",
@@ -132,10 +182,9 @@ class Csv(Source):
         with _opened(self._path) as stream:
             table = self._table(stream)
             names = next(table)[1]
-            at, at_id = names.index(self._prompt), names.index(self._columns.id) if self._columns.id in names else -1
+            at_id = names.index(self._columns.id) if self._columns.id in names else -1
             for index, (line, cells) in enumerate(table):
                 if shard.has(index):
-                    said = cells[at] if at < len(cells) else None
                     name = cells[at_id] if 0 <= at_id < len(cells) else None
                     place = f"row {index + 1} of the table, line {line}"
                     if len(cells) > len(names):
@@ -143,15 +192,19 @@ class Csv(Source):
                         fix = "put cells that have commas in them into quotation marks"
                         yield Row(index, None, name, place, refusal, fix)
                     else:
-                        yield Row(index, self._read(said), name, place)
+                        found = dict(zip(names, cells, strict=False))  # a short row lacks the last columns
+                        yield self._columns.row(index, self._prompt(found), name, place)
 
     def count(self) -> int:
         """Return the number of rows of the table."""
         with _opened(self._path) as stream:
             return sum(1 for _ in self._table(stream)) - 1
 
-    def _read(self, said: str | None) -> Any:
-        if said is None or self._prompt != "messages":
+    def _prompt(self, found: Mapping[str, str]) -> Any:
+        if self._columns.template is not None:
+            return self._columns.template.fill(found)
+        said = found.get(self._wanted[0])
+        if said is None or self._wanted[0] != "messages":
             return said
         try:
             return as_prompt(json.loads(said))
@@ -178,15 +231,16 @@ class Parquet(Source):
         self._files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         if not self._files:
             raise OptionError(f"no Parquet files in {str(path)!r}", why="none ends in .parquet", fix="name the file")
-        found: dict[str, list[str]] = {}
+        found: list[tuple[str, ...]] = []
         for each in self._files:
             with self._open(each) as file:
                 names = list(file.schema_arrow.names)
-            found.setdefault(columns.of_names(names, repr(str(each))), names)
-        self._prompt, self._names = next(iter(found.items()))
-        if len(found) > 1:
+            found.append(columns.of_names(names, repr(str(each))))
+        self._wanted = found[0]
+        if len(set(found)) > 1:
+            names = list(dict.fromkeys(repr(each[0]) for each in found))
             raise OptionError(
-                f"the files in {str(path)!r} have their prompts in the columns {' and '.join(map(repr, found))}",
+                f"the files in {str(path)!r} have their prompts in the columns {' and '.join(names)}",
                 why="all have to have the same one",
                 fix="name the column of the prompts: --prompt-column NAME",
             )
@@ -197,7 +251,7 @@ class Parquet(Source):
         for path in self._files:
             with self._open(path) as file:
                 has_ids = self._columns.id in file.schema_arrow.names
-                wanted = [self._prompt, *([self._columns.id] if has_ids else [])]
+                wanted = list(dict.fromkeys([*self._wanted, *([self._columns.id] if has_ids else [])]))
                 for batch in self._batches(file, wanted, path):
                     yield from self._rows_of(batch, index, shard)
                     index += batch.num_rows
@@ -222,7 +276,7 @@ class Parquet(Source):
         if len(mine) < batch.num_rows:
             batch = batch.take(arrow().array(mine, arrow().int64()))
         for at, found in zip(mine, batch.to_pylist(), strict=True):
-            prompt, index = found[self._prompt], first + at
+            prompt, index = self._prompt(found), first + at
             if isinstance(prompt, list):  # a struct has all fields of the table, most of them empty
                 prompt = [
                     {key: value for key, value in each.items() if value is not None} if isinstance(each, dict) else each
@@ -230,6 +284,10 @@ class Parquet(Source):
                     if each
                 ]
             yield self._row(index, as_prompt(prompt), found.get(self._columns.id))
+
+    def _prompt(self, found: Mapping[str, Any]) -> Any:
+        template = self._columns.template
+        return found[self._wanted[0]] if template is None else template.fill(found)
 
     def _row(self, index: int, prompt: Any, name: Any) -> Row:
         """Return a row; without a prompt if its id cannot be written as JSON."""
@@ -239,7 +297,7 @@ class Parquet(Source):
         except (TypeError, ValueError):
             refusal = f"has an id of the type {type(name).__name__}, which JSON cannot hold"
             return Row(index, None, None, place, refusal, f"make the column {self._columns.id!r} text or numbers")
-        return Row(index, prompt, name, place)
+        return self._columns.row(index, prompt, name, place)
 
     def count(self) -> int:
         """Return the number of rows that the files state."""
@@ -281,9 +339,9 @@ def row_of_line(line: bytes, index: int, number: int, columns: Columns) -> Row:
         fault = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
         return Row(index, None, place=place, refusal=f"is not JSON: {fault}")
     if isinstance(found, dict):
-        prompt, name = columns.of_object(found)
-        return Row(index, as_prompt(prompt), name, place)
-    return Row(index, as_prompt(found), place=place)
+        return columns.row(index, as_prompt(columns.of_object(found)), found.get(columns.id), place)
+    prompt = as_prompt(found if columns.template is None else columns.template.fill({"prompt": found}))
+    return columns.row(index, prompt, None, place)
 
 
 def _opened(path: Path) -> BinaryIO:

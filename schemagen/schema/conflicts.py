@@ -1,7 +1,7 @@
 """Why a schema has no instance: the place, and the keywords there that exclude each other.
 
 Idea: delta debugging (Zeller and Hildebrandt, 2002, "Simplifying and isolating failure-inducing input"). Demands are
-taken out of the schema as long as what is left still has no instance; what cannot be taken out any more is the clash.
+taken out of the schema as long as the rest still has no instance; the parts that cannot be taken out any more are the clash.
 Then the place is moved down to the deepest part that has no instance by itself. Nothing here knows what a keyword means,
 only how to take it out; whether a schema has an instance is asked of the engine.
 
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemagen.errors import LimitError
+from schemagen.errors.pointers import pointer_of, steps_of
 from schemagen.regex.lowering import surrogate_words
 from schemagen.schema.document import draft_of
-from schemagen.schema.ir import pointer_of
 from schemagen.schema.keyword_table import COMPANIONS, NEGATING, READERS, SCHEMA_MAPS, SELF_CONTAINED, Holds, named
 from schemagen.schema.keywords import shown
 
@@ -147,7 +147,7 @@ class _Search:
         level, seen = [goal], {goal}
         while level:
             units = [unit for place in level for unit in self._units(place)]
-            for first in (True, False):  # what is evaluated matters only while an unevaluated keyword is there
+            for first in (True, False):  # evaluated members matter only while an unevaluated keyword is there
                 self._take_out([unit for unit in units if (unit.keyword in _UNEVALUATED) == first], goal)
             below = dict.fromkeys(
                 part for place in level for keyword, part in self.parts(place) if self._may_shrink(place, keyword, part)
@@ -247,10 +247,9 @@ class _Search:
             return None
         found: Any = self.document
         path: list[str | int] = []
-        for raw in unquote(reference[2:]).split("/") if len(reference) > 2 else ():
-            token: Any = raw.replace("~1", "/").replace("~0", "~")
+        for step in steps_of(unquote(reference)):
             try:
-                token = int(token) if isinstance(found, list) else token
+                token = int(step) if isinstance(found, list) else step
                 found = found[token]
             except (LookupError, TypeError, ValueError):
                 return None

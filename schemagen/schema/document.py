@@ -1,6 +1,6 @@
 """Places in schema documents: drafts, base URIs, references.
 
-A place is a sub-schema together with what is needed to read it: its JSON pointer (for error texts), its draft and the
+A place is a sub-schema together with the data needed to read it: its JSON pointer (for error texts), its draft and the
 resolver of its base URI. Local references (`#/$defs/X`) are followed here; everything else (`$id`, `$anchor`, documents
 from ``resources``) is left to the `referencing` library, which never fetches anything.
 """
@@ -15,7 +15,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from schemagen.checks import kind_of
 from schemagen.errors import InvalidSchemaError
-from schemagen.schema.ir import SchemaRef, pointer_of
+from schemagen.errors.pointers import pointer_of, steps_of
+from schemagen.schema.ir import SchemaRef
 from schemagen.schema.keyword_table import DATA, named
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Document:
 
     def _follow_pointer(self, place: SchemaRef, reference: str) -> SchemaRef:
         target: Any = self.root
-        tokens = tuple(raw.replace("~1", "/").replace("~0", "~") for raw in unquote(reference[2:]).split("/"))
+        tokens = steps_of(unquote(reference))
         try:
             for token in tokens:
                 target = target[_index(token)] if isinstance(target, list) else target[token]

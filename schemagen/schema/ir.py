@@ -16,11 +16,11 @@ import typing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from schemagen.errors.pointers import pointer_of
 from schemagen.regex import ast
 from schemagen.regex.ast import HashedOnce, value_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from fractions import Fraction
 
 # --- expressions: sets of JSON values, by name -----------------------------------------------------------------------
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 
 #: Name of a dynamic anchor -> base URI of the outermost resource passed through that has it, outermost first.
 Scope = tuple[tuple[str, str], ...]
-
-
-def escape(token: str) -> str:
-    """Escape one reference token of a JSON pointer (RFC 6901)."""
-    return token.replace("~", "~0").replace("/", "~1")
-
-
-def pointer_of(path: Iterable[str | int]) -> str:
-    """Return the JSON pointer of unescaped tokens and indices."""
-    return "".join(f"/{escape(str(step))}" for step in path)
 
 
 @dataclass(slots=True, eq=False)

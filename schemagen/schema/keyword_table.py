@@ -37,7 +37,7 @@ class Keyword:
 
     Attributes:
         name: As it is written.
-        read: Adds what it says to a `Node`; None if it asserts nothing by itself.
+        read: Adds its rules to a `Node`; None if it asserts nothing by itself.
         since: The first draft that has it.
         of: The JSON type that it speaks about, "" for any.
         holds: What its value is made of.

@@ -1,6 +1,6 @@
 """The keywords of JSON Schema, one function each, named after it.
 
-A function reads one keyword of one schema object and adds what it says to a `Node`: constraints on one JSON type go into
+A function reads one keyword of one schema object and adds its rules to a `Node`: constraints on one JSON type go into
 the disjunct of that type, everything that applies to the whole value (`allOf`, `$ref`, `enum`, ...) is added as an expression.
 Which keywords there are, and all that is not their meaning, is in `schemagen.schema.keyword_table`.
 Keywords that need each other (`properties` with `patternProperties` and `additionalProperties`) are only stored here and

@@ -320,7 +320,7 @@ class Normaliser:
         return InvalidSchemaError(
             "the schema refers to itself before any value is read",
             at=self._pointer(expression),
-            why="such a reference says nothing: to know what it allows one has to know what it allows",
+            why="such a reference has no meaning: the values that it allows are defined by themselves",
             fix="let the reference stand below properties or items",
             code="endless-reference",
         )

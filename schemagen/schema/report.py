@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from schemagen.generation import html_table
+from schemagen.notebook import Markup, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,14 +61,19 @@ class Report:
         """How many entries there are of each status that occurs, in the order of their first entries."""
         return dict(Counter(entry.status for entry in self.entries))
 
+    @property
+    def summary(self) -> str:
+        """The counts in a line, such as "3 enforced, 1 annotation"."""
+        return ", ".join(f"{count} {status}" for status, count in self.counts.items()) or "no keywords"
+
     def __repr__(self) -> str:
         """Show the counts; `print` shows the entries."""
-        return f"Report({', '.join(f'{count} {status}' for status, count in self.counts.items()) or 'no keywords'})"
+        return f"Report({self.summary})"
 
     def _repr_html_(self) -> str:
-        """Show the entries as a table in a notebook."""
-        entries = ((e.status, e.pointer or "/", e.keyword, e.note) for e in self)
-        return html_table([("status", "at", "keyword", "note"), *entries])
+        """Show the counts and the entries in a notebook, with those that the mask does not enforce in bold."""
+        entries = ((_marked(e.status), e.pointer or "/", e.keyword, e.note) for e in self)
+        return f"<div>{self.summary}</div>" + html_table(entries, ("status", "at", "keyword", "note"))
 
     def __str__(self) -> str:
         """Render one line per entry."""
@@ -77,3 +82,8 @@ class Report:
             for e in self.entries
         ]
         return "\n".join(lines)
+
+
+def _marked(status: Status) -> str:
+    """Return a status, in bold if a reader should look at the entry."""
+    return Markup(f"<b>{status}</b>") if status in {"checked_after", "unknown"} else status

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from schemagen.errors.pointers import escape
 from schemagen.schema.formats.table import is_asserted
-from schemagen.schema.ir import SchemaRef, escape
+from schemagen.schema.ir import SchemaRef
 from schemagen.schema.keyword_table import ANNOTATIONS, COMPANIONS, READERS, TABLE, asserted
 from schemagen.schema.report import Entry, Report
 

@@ -13,8 +13,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import InvalidSchemaError
+from schemagen.errors.pointers import pointer_of
 from schemagen.schema.document import check_keywords
-from schemagen.schema.ir import Resolved, pointer_of
+from schemagen.schema.ir import Resolved
 from schemagen.schema.keyword_table import COMPANIONS, OTHER_KEYWORDS, READERS, SELF_CONTAINED
 from schemagen.schema.keywords import shown
 from schemagen.threads.forking import brief_lock

@@ -56,7 +56,7 @@ class Page:
     step: str | None = None
 
     def line(self, depth: int) -> ast.Regex:
-        """Return the line break before what stands in so many containers, with its indentation; nothing without lines."""
+        """Return the line break before the text inside this many containers, with its indentation; nothing without lines."""
         return ast.EPSILON if self.step is None else ast.literal("\n" + depth * self.step)
 
     def first_gap(self, depth: int) -> ast.Regex:
@@ -221,7 +221,7 @@ class Writer:
     def array(self, disjunct: ArrayDisjunct) -> ast.Regex:
         """Return the texts of a list."""
         if disjunct.counts:
-            raise _not_regular("items are counted by what they are", "drop contains and negated items")
+            raise _not_regular("items are counted by their kind", "drop contains and negated items")
         if disjunct.unique and (disjunct.max_items is None or disjunct.max_items > 1):
             raise _not_regular("items are compared with each other", "drop uniqueItems")
         inner: ast.Regex = ast.union(*([self.page.inside] if disjunct.min_items == 0 else []), self.items(disjunct))
@@ -259,7 +259,7 @@ class Writer:
     def object(self, disjunct: ObjectDisjunct) -> ast.Regex:
         """Return the texts of an object."""
         if disjunct.counts:
-            raise _not_regular("members are counted by what they are", "drop negated members")
+            raise _not_regular("members are counted by their kind", "drop negated members")
         if not self.closed(disjunct):
             raise _not_regular(
                 "undeclared keys may not repeat", "declare the keys and set additionalProperties to false"
@@ -284,7 +284,7 @@ class Writer:
         return any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules)
 
     def members(self, members: list[tuple[str, ast.Regex, bool]], disjunct: ObjectDisjunct, counted: bool) -> ast.Regex:
-        """Return one member or more, in order: rest[c] is what may follow when c members (or just some) were written."""
+        """Return one member or more, in order: rest[c] is the text after c members (or just some) were written."""
         page = self.page
         top = len(members) if counted else 1
         most = len(members) if disjunct.max_properties is None else disjunct.max_properties

@@ -22,7 +22,7 @@ class RequestError(SchemagenError):
     """A request that is refused.
 
     Args:
-        fact: What is wrong with it.
+        fact: The defect.
         param: The field with the error.
         status: The status of the response.
         headers: The headers of the response.

@@ -74,5 +74,4 @@ def _value(path: Path, text: str, parts: Any) -> Any:
 
 
 def _told(event: FieldCompleted) -> dict[str, Any]:
-    pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in event.path)
-    return {"path": pointer, "value": event.value}
+    return {"path": str(event.path), "value": event.value}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.checks import kind_of
 from schemagen.context_free.syntax import Token
 from schemagen.errors import GrammarSyntaxError, LimitError
+from schemagen.errors.pointers import escape
 from schemagen.regex.parse import MAX_COUNT
-from schemagen.schema.ir import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

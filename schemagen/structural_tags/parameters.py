@@ -20,9 +20,10 @@ from xml.sax.saxutils import escape as escape_xml
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Rule, Text, alternatives, repeat, sequence
 from schemagen.errors import LimitError, UnsupportedSchemaError
+from schemagen.errors.pointers import escape
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_without
-from schemagen.schema.ir import ANY_STRINGS, ValueSet, escape
+from schemagen.schema.ir import ANY_STRINGS, ValueSet
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.scalars import string_pattern
 from schemagen.structural_tags.schemas import without_texts
@@ -300,7 +301,7 @@ class Parameters:
         return [branch for each, place in found for branch in self._branches(each, kind, place)]
 
     def _rule(self, schema: Any, kind: str, at: str) -> Expression:
-        """Return the call of the rule of an object or a list inside of a value."""
+        """Return the call of the rule of an object or a list inside a value."""
         found, at = self._resolved(schema, kind, at)
         key = (kind, json.dumps(found))
         if key not in self._inner:

@@ -38,7 +38,7 @@ class StructuralTag(ContextFree[str]):
             structures.
         triggers: Of a list of structures: how they begin.
         whitespace: The layout of JSON in it, as for `schemagen.compile`. "any", as xgrammar has it: whitespace wherever JSON
-            takes it inside of the value, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
+            takes it inside the value, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
         closed: Whether an object has its declared keys alone, and a tuple its declared items, unless the schema says otherwise:
             so the engines that share this format read it. If not, everything is open, as JSON Schema says.
 

@@ -91,7 +91,7 @@ def _key(name: str, alias: str | AliasPath | AliasChoices | None) -> str:
     if found is None:
         raise OptionError(
             f"the field {name!r} is found by {alias!r:.80}",
-            why="a hole gives a value, and not what it is in",
+            why="a hole gives a value, and not the object that contains it",
             fix="add its name to the aliases: AliasChoices(name, AliasPath(...))",
         )
     return found

@@ -218,7 +218,9 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
         if spec is None and name not in holes:
             if fields is None:
                 raise OptionError(
-                    f"the hole {{{name}}} has no type", why="nothing says what it takes", fix=f"give it: {name}=str"
+                    f"the hole {{{name}}} has no type",
+                    why="neither the text nor an argument gives a type",
+                    fix=f"give it: {name}=str",
                 )
             spec = fields.types[name]
         found[name] = spec
@@ -341,14 +343,14 @@ def _first_of(template: Template[Any], after: frozenset[str]) -> frozenset[str]:
 
 
 class _Node(NamedTuple):
-    """A span and those inside of it."""
+    """A span and those inside it."""
 
     span: Span
     inner: list[_Node]
 
 
 def _tree(spans: list[Span]) -> _Node:
-    """Return the first span with all others inside of it."""
+    """Return the first span with all others inside it."""
     open_nodes: list[_Node] = []
     for span in spans:
         node = _Node(span, [])
@@ -360,7 +362,7 @@ def _tree(spans: list[Span]) -> _Node:
 
 
 def _read(template: Template[Any], node: _Node, text: str) -> Any:
-    """Return the value of a template. Spans inside of an empty one are not told: they are all empty."""
+    """Return the value of a template. Spans inside an empty one are not told: they are all empty."""
     nodes = node.inner or [_Node(node.span, [])] * len(template.holes)
     if template.is_of_class:
         members = {

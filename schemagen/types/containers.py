@@ -258,7 +258,7 @@ def _nested_alias(field: Any) -> list[str | int] | None:
 
 
 def _leave_out_nested_alias(field: Any) -> None:
-    """Leave out a field that is found inside of another value: it has a default."""
+    """Leave out a field that is found inside another value: it has a default."""
     if _nested_alias(field) is not None:
         raise PydanticOmit
 

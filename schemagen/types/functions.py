@@ -1,7 +1,7 @@
 """Functions that pydantic runs while it validates: those of the user, pydantic's own bounds, and their schemas.
 
 No keyword can express the refusals of a function of the user, so each is named. pydantic checks bounds by functions of its own
-where the type that they are put on has none: `Annotated[Union[int, float], Ge(2)]` is a union inside of a function that
+where the type that they are put on has none: `Annotated[Union[int, float], Ge(2)]` is a union inside a function that
 compares the value. The function says in its arguments what it compares with, so keywords can say the same, as long as nothing
 between the JSON value and the function changes the value.
 """

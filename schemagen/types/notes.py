@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
+from schemagen.errors.pointers import escape
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -30,7 +32,7 @@ def notes_taken(part: Any, key: str, pointer: str = "") -> Iterator[tuple[str, s
     if isinstance(part, dict):
         yield from ((pointer, what) for what in part.pop(key, ()))
         for name, below in part.items():
-            yield from notes_taken(below, key, f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}")
+            yield from notes_taken(below, key, f"{pointer}/{escape(str(name))}")
     elif isinstance(part, list):
         for index, below in enumerate(part):
             yield from notes_taken(below, key, f"{pointer}/{index}")

@@ -1,7 +1,7 @@
 r"""The texts of single values, for types whose constraints JSON Schema has no keyword for.
 
 Every pattern is written in the common part of ECMA-262 and Python: no look-around, explicit classes, anchored on both
-ends. Each one is a *subset* of what pydantic reads (soundness first); the docstrings say what is left out.
+ends. Each one is a *subset* of the texts that pydantic reads (soundness first); the docstrings say which are left out.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def zone_schema(constraint: str | int | None, *, with_date: bool) -> Json:
     if constraint == "aware":
         return {"pattern": r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})$"}
     if constraint == "naive":
-        # Hyphens belong to the date as well, so the zone is kept out of what follows the date.
+        # Hyphens belong to the date as well, so the zone cannot directly follow the date.
         return {"pattern": r"^[0-9-]{10}[Tt _][0-9:.,]*$" if with_date else r"^[0-9:.,]*$"}
     if isinstance(constraint, int):
         sign, minutes = "-" if constraint < 0 else "+", abs(constraint) // 60

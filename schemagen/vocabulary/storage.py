@@ -126,7 +126,7 @@ def from_bytes(data: bytes, key: bytes | None = None) -> Record:
 
 
 def _unpack(body: memoryview, fingerprint: str) -> Record:
-    """Read what `pack` wrote; the checksum is right already, so this only refuses what was never packed."""
+    """Read the output of `pack`; the checksum is right already, so this only refuses data that was never packed."""
     if len(body) < _COUNTS.size:
         raise ValueError("it is too short")
     size, eos_count, special_count, flags = _COUNTS.unpack_from(body)

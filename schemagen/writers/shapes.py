@@ -10,6 +10,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
+from schemagen.errors.pointers import steps_of
 from schemagen.writers.classes import FORM
 from schemagen.writers.xml import element_name
 from schemagen.writers.yaml import scalar_text
@@ -21,7 +22,7 @@ _NAMES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool
 _BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
 #: Nested references that are written out.
 _MAX_DEPTH = 12
-#: Values inside of one another that an example shows: a recursive type has no end.
+#: Values inside one another that an example shows: a recursive type has no end.
 _MAX_SHOWN = 4
 
 
@@ -50,8 +51,8 @@ class Shapes:
             if not isinstance(schema, dict) or "$ref" not in schema:
                 break
             found: Any = self.root
-            for step in str(schema["$ref"]).removeprefix("#").split("/")[1:]:
-                found = found.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(found, dict) else {}
+            for step in steps_of(str(schema["$ref"])):
+                found = found.get(step, {}) if isinstance(found, dict) else {}
             schema = found
         return schema if isinstance(schema, dict) else {}
 

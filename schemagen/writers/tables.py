@@ -87,7 +87,7 @@ class TableWriter(RuleWriter):
         value = self.normaliser.value(self.normaliser.root)
         others = (value.null, value.true, value.false, value.numbers, value.strings, value.objects)
         if len(value.arrays) != 1 or any(others) or value.arrays[0].prefix:
-            raise self.refuse("what is no list of rows", "a table is a list of objects of one kind", fix)
+            raise self.refuse("a type that is not a list of rows", "a table is a list of objects of one kind", fix)
         array = value.arrays[0]
         self.check_array(array)
         with self.inside("items"):

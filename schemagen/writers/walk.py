@@ -35,6 +35,7 @@ from schemagen.context_free.syntax import (
     sequence,
 )
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
+from schemagen.errors.pointers import pointer_of
 from schemagen.regex import ast, is_empty
 from schemagen.regex.language import matches
 from schemagen.regex.spellings import quoted, quoted_text
@@ -170,7 +171,7 @@ class RuleWriter(ABC):
     def inside(self, *tokens: str) -> Iterator[None]:
         """Go into a part of the schema, for errors to say where they are."""
         place = self._place
-        self._place += "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in tokens)
+        self._place += pointer_of(tokens)
         try:
             yield
         finally:
@@ -240,7 +241,7 @@ class RuleWriter(ABC):
             raise self.refuse("a list of different items", "rules of a grammar do not remember items", fix)
         if disjunct.counts:
             fix = "drop contains and negated items"
-            raise self.refuse("a list with items counted by what they are", "rules of a grammar do not count", fix)
+            raise self.refuse("a list with items counted by their kind", "rules of a grammar do not count", fix)
 
     def items(
         self,
@@ -296,7 +297,7 @@ class RuleWriter(ABC):
         """
         if disjunct.counts:
             fix = "drop negated members"
-            raise self.refuse("an object with members counted by what they are", "rules of a grammar do not count", fix)
+            raise self.refuse("an object with members counted by their kind", "rules of a grammar do not count", fix)
         found = [
             Member(key, values, key in disjunct.required)
             for key, values in disjunct.properties

@@ -1,6 +1,6 @@
 """XML: ``<person><name>Ada</name><tag>a</tag><tag>b</tag></person>``, each element on its own line, indented by two spaces.
 
-A member is an element of its name, and a list is an element for each item; inside of a list, and as the whole value, a list is
+A member is an element of its name, and a list is an element for each item; inside a list, and as the whole value, a list is
 one element with an element ``<item>`` for each item, or with the name of the class of the items. The root has the name of the
 class, as words (``user_profile``), or is ``<value>``. Booleans are ``true`` and ``false``, numbers those of JSON, and null is
 no element, or one without content where there has to be one. In text, ``<``, ``>`` and ``&`` are written ``&lt;``, ``&gt;`` and
@@ -323,7 +323,7 @@ class XmlWriter(RuleWriter):
         return alternatives(empty, sequence(_line(depth, _STEP), body, _line(depth)))
 
     def _items(self, array: ArrayDisjunct, name: str, depth: int | None) -> Expression:
-        """Write one element or more for the items of a list, inside of an element with an indentation."""
+        """Write one element or more for the items of a list, inside an element with an indentation."""
         below = None if depth is None else depth + _STEP
         return self.items(array, _line(below), write=lambda values: self._element(name, values, below))
 

@@ -262,7 +262,7 @@ def test_the_end(hermes):
 
 
 def test_no_half_character_ends_a_text(hermes):
-    """EOS is not allowed inside of a character, nor inside of a call."""
+    """EOS is not allowed inside a character, nor inside a call."""
     matcher = hermes.graph.reader()
     for each in (hermes.graph.matcher(), matcher):
         assert each.accept_bytes(b"\xc3")

@@ -24,7 +24,7 @@ def written(family, *calls):
 
 
 def shielded(family, text):
-    """The text as it can be inside of a string: markers there are no special tokens, and a value does not hold its end tag."""
+    """The text as it can be inside a string: markers there are no special tokens, and a value does not hold its end tag."""
     ends = [family.profile.argument_tail.strip()] if family.profile.arguments == "tagged" else []
     for marker in [*ends, *(family.profile.markers if family.special else ())]:
         text = text.replace(marker, marker[:1] + " " + marker[1:])
@@ -58,7 +58,7 @@ def test_one_call(family, tools):
 
 
 def test_strings_hold_anything(family, tools):
-    """Quotes, newlines, emoji and the markers of every format inside of a string end nothing."""
+    """Quotes, newlines, emoji and the markers of every format inside a string end nothing."""
     text = shielded(family, NASTY)
     lm = family.lm(written(family, ("send", {"to": [text, ""], "text": text, "urgent": True})))
     call = lm.call("Send it.", tools, max_new_tokens=2000)

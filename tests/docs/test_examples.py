@@ -54,7 +54,8 @@ def test_every_example_has_an_expectation() -> None:
 def test_every_data_file_is_read() -> None:
     """The files in examples/data belong to examples, or to the commands of the documentation."""
     sources = [path.read_text(encoding="utf-8") for path in EXAMPLES]
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    pages = [ROOT / "docs" / "command-line.md", *sorted((ROOT / "docs" / "cookbook").glob("*.md"))]
+    page = "".join(path.read_text(encoding="utf-8") for path in pages)
     for data in (ROOT / "examples" / "data").iterdir():
         assert sum(f'"{data.name}"' in source for source in sources) + (f" data/{data.name} " in page) >= 1, data.name
 

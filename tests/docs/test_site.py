@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 def test_site_builds(site: Path) -> None:
     """The site is built without a warning, and its pages are there."""
     assert (site / "errors" / "index.html").is_file()
+    notebook = "first_steps.ipynb"
+    assert (site / notebook).read_bytes() == (ROOT / "examples" / notebook).read_bytes()
 
 
 def test_format_table_is_complete() -> None:

@@ -69,17 +69,21 @@ def test_other_doors_name_the_door_of_a_window(lm):
     assert "lm.map" in str(refused.value)
 
 
-def test_windows_grow_while_they_are_short():
-    """Twice as many rows after a short window, as many after a long one; a stated size stays."""
+def test_windows_take_about_twenty_seconds():
+    """By the time of the last one, and at most four times its size; never less than a batch. A stated size stays."""
     size = WindowSize()
-    assert size.rows == 64
-    for seconds, rows in ((1.0, 128), (14.0, 256), (16.0, 256), (0.1, 512)):
+    assert size.rows == 1
+    for seconds, rows in ((1.0, 4), (10.0, 8), (40.0, 4), (200.0, 1), (90.0, 1), (0.1, 4)):
         size.took(seconds)
         assert size.rows == rows
     for _ in range(9):
         size.took(0.0)
     assert size.rows == 4096
-    assert WindowSize(100).rows == 800
+    assert WindowSize(first=64).rows == 64
+    batches = WindowSize(100)
+    assert batches.rows == 100
+    batches.took(200.0)
+    assert batches.rows == 100
     fixed = WindowSize(None, 5)
     fixed.took(0.0)
     assert fixed.rows == 5

@@ -154,7 +154,7 @@ def test_thoughts_then_an_answer(kind):
 
 @pytest.mark.parametrize("pieces", [["</", "think", '>\n\n{"'], ["x<", '/think>\n\n{"'], ["</", "think", ">\n", "\n", '{"'], ["</", "th", "ink>", '\n\n{"']])  # fmt: skip
 def test_a_token_may_hold_the_end_of_the_marker_and_the_beginning_of_the_answer(pieces):
-    """The thoughts end inside of a token; a token that holds something of the answer counts as its own."""
+    """The thoughts end inside a token; a token that holds something of the answer counts as its own."""
     lm = make_lm("text")
     lm.model.script([ids(lm, "a", *pieces, *ANSWER[2:])])
     found = lm.run("Well?", Mood, reasoning=True)

@@ -177,6 +177,7 @@ def test_templates_read_several_columns(rows):
     both = made({"a": ["x", "y"], "b": [[1], [2]]})["value"]
     assert both[0] != both[1]
     assert made({"a": ["y"], "b": [[2]]})["value"] == both[1:]
+    assert made({"a": [None, "x"], "b": [[2], []]})["error"] == [None, "empty-prompt: row 1 has no prompt"]
     with pytest.raises(OptionError, match="no column 'text'"):
         rows({"a": ["x"]})
 

@@ -30,7 +30,7 @@ def thoughts(most, *, special):
 
 
 def read(tokens, *, special):
-    """Take some tokens apart: how many are inside of the thoughts, their text, and the answer, None if it has not begun."""
+    """Take some tokens apart: how many are inside the thoughts, their text, and the answer, None if it has not begun."""
     text = ""
     for place, token in enumerate(tokens):
         if special and token == MARKER:

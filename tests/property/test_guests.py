@@ -1,4 +1,4 @@
-"""Specs inside of grammars: masks against every token tried, texts against the parts on their own."""
+"""Specs inside grammars: masks against every token tried, texts against the parts on their own."""
 
 import json
 import random

@@ -2,7 +2,7 @@
 
 A mask is wrong if some token disagrees with its bytes. Bytes that are refused refuse everything that starts with them, so
 that one refused edge judges a whole subtree: where few bytes are allowed a few hundred questions judge every id, and only
-inside of strings, where nearly all tokens are allowed, the walk has to stop at a sample.
+inside strings, where nearly all tokens are allowed, the walk has to stop at a sample.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The command line: arguments, output, exit status, errors."""
 
+import csv
+import io
 import json
 import os
 import re
@@ -375,6 +377,74 @@ def test_batch_reads_and_writes_tables(tmp_path: Path) -> None:
     (bad,) = rows_of(failures.read_text(encoding="utf-8"))
     assert (bad["id"], bad["prompt"], bad["error"]["code"]) == ("b", "x" * 4000, "budget-exhausted")
     assert "1 failed" in run("batch", AGE, str(failures)).stderr
+
+
+def test_batch_fills_a_template(tmp_path: Path) -> None:
+    """With columns of a table or keys of an object; a system message goes before it, and both belong to the output."""
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("who,text\nAda,is 36\nBob\nEve,is {9}\n", encoding="utf-8")
+    failures = tmp_path / "bad.jsonl"
+    command = ("batch", AGE, str(source), "--template", "{{}} {who}: {text}", "--output", str(output))
+    result = run(*command, "--failures", str(failures), "--system", "Be brief.")
+    assert result.exit_code == 1, result.output
+    assert re.search(r"2 values, 1 failed; \d+:\d\d at .* rows/(s|min), up to \d+ rows? at a time", result.stderr)
+    (bad,) = rows_of(failures.read_text(encoding="utf-8"))
+    assert bad["error"]["message"] == "row 2 of the table, line 3 does not fill the template, which needs 'who', 'text'"
+    refused = run(*command, "--failures", str(failures), "--resume")
+    assert "--system Be brief., now unset" in " ".join(refused.stderr.split())
+    lines = tmp_path / "in.jsonl"
+    lines.write_text('{"prompt": "Ada"}\n"Ada"\n{"text": "Ada"}\n', encoding="utf-8")
+    found = rows_of(run("batch", AGE, str(lines), "--template", "How old is {prompt}?").stdout)
+    alone = json.loads(run("generate", AGE, "How old is Ada?").stdout)
+    assert [row.get("value") for row in found] == [alone, alone, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--template", "{txt}"), "no column 'txt', which the template names"),
+        (("--template", "text"), "it names no column"),
+        (("--template", "{} and {text}"), "a pair of braces names no column"),
+        (("--template", "{text}", "--prompt-column", "text"), "each gives the prompts"),
+        (("--prompt-column", "text", "--sample", "2"), "--output FILE.csv"),
+    ],
+)
+def test_templates_and_samples_that_cannot_be(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    """They are refused before a model is loaded."""
+    source = tmp_path / "in.csv"
+    source.write_text("text\nx\n", encoding="utf-8")
+    result = run("batch", AGE, str(source), *arguments)
+    assert result.exit_code != 0
+    assert words in " ".join(result.output.replace("│", " ").split())
+
+
+def test_a_sample_is_checked_by_eval(tmp_path: Path) -> None:
+    """It has some rows with their prompts, the same ones each time; once corrected it is an input of eval."""
+    source, output = tmp_path / "in.csv", tmp_path / "check.csv"
+    source.write_text("text\n" + "".join(f"Person {number}\n" for number in range(50)), encoding="utf-8")
+    schema = json.dumps({"type": "object", "properties": {"age": json.loads(AGE)}, "additionalProperties": False})
+    command = ("batch", schema, str(source), "--prompt-column", "text", "--sample", "3", "--output", str(output))
+    assert run(*command).exit_code == 0
+    table = list(csv.DictReader(io.StringIO(output.read_text(encoding="utf-8"))))
+    assert len(table) == 3
+    assert all(row["prompt"] == f"Person {row['index']}" for row in table)
+    assert "3 kept from before" in run(*command, "--resume").stderr
+    found = json.loads(run("eval", schema, str(output), "--constrained-only").stdout)
+    assert found["constrained"]["exact"][0] == 1
+
+
+def test_another_header_is_refused(tmp_path: Path) -> None:
+    """Rows of an earlier version of this program, or of a table that was edited, do not mix with others."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.csv"
+    source.write_text('"a"\n"b"\n', encoding="utf-8")
+    command = ("batch", AGE, str(source), "--output", str(output))
+    assert run(*command).exit_code == 0
+    output.write_text(output.read_text(encoding="utf-8").replace("value", "json"), encoding="utf-8")
+    before = output.read_bytes()
+    refused = run(*command, "--resume")
+    assert refused.exit_code == 2
+    assert "has the columns index, id, json" in " ".join(refused.stderr.replace("│", " ").split())
+    assert output.read_bytes() == before
 
 
 def test_batch_works_on_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,12 @@ ROWS = [
     ("csv", 'prompt,name,age\n"Ada, 36",Ada,36\n', [Example("Ada, 36", {"name": "Ada", "age": 36})]),
     ("csv", "prompt,zip,note,ok\nx,01234,,true\n", [Example("x", {"zip": "01234", "note": None, "ok": True})]),
     ("csv", "prompt,a.b,a.c\nx,1,y\n", [Example("x", {"a": {"b": 1, "c": "y"}})]),
+    (
+        "csv",
+        "index,id,prompt,value.id,n,a.b,error,error_message,error_text,finish_reason\n0,r,x,7,,y,,,,complete\n",
+        [Example("x", {"id": 7, "n": None, "a": {"b": "y"}})],
+    ),
+    ("csv", "index,id,prompt,value,error,error_message,error_text,finish_reason\n0,,x,yes,,,,\n", [Example("x", "yes")]),
     ("csv", 'id,prompt,expected\n7,x,"{""a"": 1}"\n', [Example("x", {"a": 1})]),
     ("csv", "\ufeffprompt,expected\nx,red\n", [Example("x", "red")]),
     ("jsonl", '{"prompt": "x", "expected": {"a": "1"}}\n\n', [Example("x", {"a": "1"})]),

@@ -6,9 +6,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 import schemagen
+from schemagen.errors.pointers import pointer_of
 from schemagen.schema import conflicts as explain
 from schemagen.schema.conflicts import Clash
-from schemagen.schema.ir import pointer_of
 
 VOCABULARY = schemagen.Vocabulary.byte_vocabulary()
 #: No number at all, to be put somewhere.

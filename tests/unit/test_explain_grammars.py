@@ -164,6 +164,6 @@ def test_another_way_to_read_is_said_behind_the_value() -> None:
     """Where a value has to go on, or something else is read in its place, both are named."""
     spec = Lark('start: (%json {"type": "string"} | QUOTE "a") "b"\nQUOTE: "\\""', dialect="xgrammar")
     assert explanation(spec, b'"', ord("\n"))[1] == (
-        'in JSON of {"type": "string"}: control characters are written as escapes inside of a string; '
+        'in JSON of {"type": "string"}: control characters are written as escapes inside a string; '
         'or else more of "\\"a" (so far "\\"") is expected in the rule start within the text'
     )

@@ -64,7 +64,7 @@ CASES: list[tuple[t.Any, str, str, str]] = [
     (Item, ITEM + ', "quantity": 3, "note": ', "4", "a string or null is expected at /note"),
     (Item, ITEM + ', "quantity": 3, "note": n', "x", "no value that is allowed at /note begins with nx"),
     (Item, ITEM + ', "quantity": 3, "note": null', ",", "the object may have no more keys"),
-    (Item, '{"product": "la', "\n", "control characters are written as escapes inside of a string"),
+    (Item, '{"product": "la', "\n", "control characters are written as escapes inside a string"),
     (Order, '{"items": [', '"', "an object is expected at /items/0"),
     (Order, '{"items": [', "]", "the array at /items needs 2 more items"),
     (Order, f'{{"items": [{LINE}', "]", "the array at /items needs 1 more item"),

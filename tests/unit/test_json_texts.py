@@ -14,7 +14,7 @@ from tests.grammars import BYTES, PIECES, check_masks_along, derives
 
 
 def depth_of(value: Any) -> int:
-    """Return how many containers are inside of one another."""
+    """Return how many containers are inside one another."""
     if isinstance(value, dict):
         return 1 + max(map(depth_of, value.values()), default=0)
     if isinstance(value, list):

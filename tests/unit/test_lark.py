@@ -333,7 +333,7 @@ def test_lark_finds_the_longest_of_some_choices() -> None:
         assert derives(spec, text)
         assert spec.parse(text).children == [text[:-1]]
     empty = Lark('start: X ";"\n%declare X', bind={"X": Choice("", "a")})
-    with pytest.raises(UnsupportedGrammarError, match="lark cannot read what is bound to X"):
+    with pytest.raises(UnsupportedGrammarError, match="lark cannot read the value bound to X"):
         empty.parse("a;")
     pattern = Lark('start: X ";"\n%declare X', bind={"X": Regex("[/\n]+")})
     assert pattern.parse("/\n/;").children == ["/\n/"]

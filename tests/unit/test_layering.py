@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 LAYERS = (
     "errors",
     "events",
+    "notebook",
     "generation",
     "checks",
     "threads",
@@ -56,6 +57,7 @@ RANK[""] = RANK["cli"]
 THIRD_PARTIES = {
     "errors": set(),
     "events": set(),
+    "notebook": set(),
     "generation": set(),
     "options": set(),
     "checks": set(),

@@ -67,27 +67,3 @@ def test_a_report_is_short_in_a_console() -> None:
     assert repr(report) == "Report(3 enforced, 1 annotation, 1 unknown)"
     assert report.counts == {"enforced": 3, "annotation": 1, "unknown": 1}
     assert len(str(report).splitlines()) == len(report) == 5
-
-
-def test_a_notebook_shows_a_table_in_which_nothing_of_a_schema_is_markup() -> None:
-    """Each entry is a row; names are those of a stranger's schema."""
-    report = schemagen.compile({"properties": {"<script>": {"type": "integer"}}}, VOCABULARY, cache=None).report
-    shown = report._repr_html_()
-    assert shown.count("<tr>") == len(report) + 1
-    assert "<td>/properties/&lt;script&gt;</td><td>type</td>" in shown
-    assert "<script" not in shown
-
-
-def test_a_notebook_shows_grammars_and_generations_as_tables():
-    """The cells are texts and never markup, and a generation shows no numbers of tokens."""
-    grammar = schemagen.compile(schemagen.Regex("<b>a"), VOCABULARY, cache=None)
-    shown = grammar._repr_html_()
-    assert "&lt;b&gt;a" in shown
-    assert f"<td>min_new_tokens</td><td>{grammar.min_new_tokens}</td>" in shown
-    answer = schemagen.Generation("<i>x", "<i>x", (71, 72, 73), 4, 0.5, None, finish_reason="budget")
-    shown = answer._repr_html_()
-    assert "<td>value</td><td>&lt;i&gt;x</td>" in shown
-    assert "<td>new_tokens</td><td>3</td>" in shown
-    assert "<td>finish_reason</td><td>budget</td>" in shown
-    assert "71" not in shown
-    assert "reasoning" not in shown

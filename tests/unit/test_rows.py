@@ -87,13 +87,16 @@ class Job:
         self.source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def run(
-        self, answers: Answers, *, resume: bool = True, window: int = 4, accepts: Any = None, **options: Any
+        self, answers: Answers, *, resume: bool = True, window: int | None = 4, accepts: Any = None, **options: Any
     ) -> Any:
+        clock = options.pop("clock", time.monotonic)
         key = RunKey.of("spec", options.pop("spec", SPEC), model=None, **options)
         shape = format_of(self.output, SPEC)
         sink = Output(self.output, shape, key, failures=self.failures, resume=resume, accepts=accepts)
         source = open_source(str(self.source), Columns())
-        run = RowsRun(source, sink, lambda: answers, Shard(), window=window, with_failures=True, progress=False)
+        run = RowsRun(
+            source, sink, lambda: answers, Shard(), window=window, with_failures=True, progress=False, clock=clock
+        )
         return run.run(self.output)
 
     def rows(self) -> list[tuple[int, Any, Any, Any]]:
@@ -106,7 +109,12 @@ class Job:
         if self.output.suffix == ".csv":
             table = csv.DictReader(io.StringIO(text))
             return [
-                (int(row["index"]), row["id"], json.loads(row["value"] or "null"), row["error"] or None)
+                (
+                    int(row["index"]),
+                    row["id"],
+                    None if row["error"] else {"n": int(row["n"]), "word": row["word"]},
+                    row["error"] or None,
+                )
                 for row in table
             ]
         lines = [json.loads(line) for line in text.splitlines()]
@@ -330,6 +338,44 @@ def test_killed_and_gone_on_with(job: Job) -> None:
     job.check(rows, set())
 
 
+DYING = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from tests.unit.test_rows import Answers, Job
+
+now, seconds = [0.0], float(sys.argv[4])
+
+class Slow(Answers):
+    def __call__(self, rows):
+        for _ in rows:
+            now[0] += seconds
+            if now[0] >= 90:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(rows)
+
+job = Job.__new__(Job)
+job.source, job.output, job.failures = (Path(name) for name in sys.argv[1:4])
+job.run(Slow(), window=None, clock=lambda: now[0])
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.05, 3, 7, 25])
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_kill_after_90_seconds_loses_at_most_30(seconds: float, tmp_path: Path) -> None:
+    """However slow the model is: windows are sized by time from the first one on. The clock is that of the model."""
+    rows = int(120 / seconds) + 3
+    job = Job(tmp_path, ".csv", rows)
+    arguments = [str(job.source), str(job.output), str(job.failures), str(seconds)]
+    killed = subprocess.run([sys.executable, "-c", DYING.format(root=str(ROOT)), *arguments], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    after = Answers()
+    kept = job.run(after).kept
+    assert kept * seconds >= 90 - 30
+    assert after.asked == list(range(kept, rows))
+    job.check(rows, set())
+
+
 # ---- sources --------------------------------------------------------------------------------------------------------
 
 
@@ -490,7 +536,7 @@ def test_a_lone_carriage_return_stays_in_its_cell():
     from schemagen.rows.row import Result
 
     results = [Result(0, "a\rb", "1", None), Result(1, "c", None, {"code": "x", "message": "m\r", "text": "t\r\nu"})]
-    text = CsvFormat.encode(CsvFormat.__new__(CsvFormat), results, first=True).decode()
+    text = CsvFormat(int).encode(results, first=True).decode()
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert [row[1] for row in rows[1:]] == ["a\rb", "c"]
     assert rows[2][-3:] == ["m\r", "t\r\nu", ""]
@@ -587,9 +633,9 @@ def test_values_that_were_edited_are_generated_again(bad, ending, tmp_path):
     job.run(untouched, accepts=accepts)
     assert untouched.asked == sorted(bad)
     text = job.output.read_text(encoding="utf-8")
-    name = '"n": 3,' if ending == ".jsonl" else '""n"": 3,'
+    name = '"n": 3,' if ending == ".jsonl" else "id 3,3,"
     assert text.count(name) == 1
-    job.output.write_text(text.replace(name, name.replace("n", "m")), encoding="utf-8")
+    job.output.write_text(text.replace(name, name.replace("n", "m").replace("3,3", "3,x")), encoding="utf-8")
     answers = Answers()
     assert job.run(answers, accepts=accepts).kept == 24 - len(bad)
     assert answers.asked == sorted({3} | bad)

@@ -320,7 +320,7 @@ def test_python_types_are_no_values_of_a_schema(byte_vocabulary, schema, at, fac
     [
         ({"name": "string", "age": 3}, "its names are 'name', 'age'. A schema of an object with members is"),
         ({"typ": "string"}, "Did you mean 'type'?"),
-        ({"name": "p", "schema": {"type": "null"}}, "Give what stands below 'schema', if that is the schema."),
+        ({"name": "p", "schema": {"type": "null"}}, "Give the part below 'schema', if that is the schema."),
     ],
 )
 def test_a_schema_without_any_keyword_is_told(byte_vocabulary, schema, told) -> None:

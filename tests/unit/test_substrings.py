@@ -327,7 +327,7 @@ def test_masks_of_many_tokens(text: str, bundled_vocabulary: schemagen.Vocabular
 
 
 def test_the_shortest_way_to_an_end() -> None:
-    """From the start one character, inside of one what is left of it; with more behind it, that too."""
+    """From the start one character, inside one what is left of it; with more behind it, that too."""
     matcher = schemagen.compile(substring_of("€€é"), BYTES).matcher()
     assert (matcher.least_bytes(), matcher.shortest_completion()) == (2, "é".encode())
     assert matcher.accept_bytes("€".encode()[:1])

@@ -32,7 +32,7 @@ Parts = list[
 
 
 def reads(parts: Parts, tokens: list[bytes], inside: bytes = b"") -> bool:
-    """Whether tokens can be read as the parts: what is left of a token inside of a pattern goes on there."""
+    """Whether tokens can be read as the parts: what is left of a token inside a pattern goes on there."""
     if not parts:
         return not tokens and not inside
     part, *rest = parts
@@ -206,7 +206,7 @@ def test_going_back() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Bytes, where tokens are counted; recursion; what is read byte by byte inside of others."""
+    """Bytes, where tokens are counted; recursion; what is read byte by byte inside others."""
     matcher = schemagen.compile(text.text_tokens(), SMALL).matcher()
     with pytest.raises(MatcherError, match="tokens are counted"):
         matcher.accept_bytes(b"a")

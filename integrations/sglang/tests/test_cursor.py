@@ -142,7 +142,7 @@ def test_logits_are_masked():
 
 
 def test_text_without_a_choice_is_jumped_over():
-    """It comes as text; where there is a choice, at the end and inside of a character, there is none."""
+    """It comes as text; where there is a choice, at the end and inside a character, there is none."""
     grammar = cursor(schemagen.Regex("key=[0-9]é"))
     assert grammar.try_jump_forward(None) == ([], "key=")
     assert grammar.jump_forward_str_state(([], "key=")) == ("key=", -1)

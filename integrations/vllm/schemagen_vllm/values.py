@@ -40,7 +40,7 @@ def value(type_: type[T], output: Any) -> T | Failure: ...
 @overload
 def value(type_: Any, output: Any) -> Any: ...
 def value(type_: Any, output: Any) -> Any:
-    """Return the instance in an answer of vLLM, or a `schemagen.Failure` that says what is wrong with it.
+    """Return the instance in an answer of vLLM, or a `schemagen.Failure` that says why it is refused.
 
     Args:
         type_: The type of the request, or another spec; the value of a schema is parsed JSON, that of a pattern or

@@ -103,7 +103,7 @@ class JsonLowering:
         self._leaves = cache.scalars.setdefault(options.number_style, {})
         self._values: dict[Expression, int] = {NEVER: 0}
         self._waiting: list[tuple[Expression, int]] = []
-        self._at: Expression = NEVER  # what is being defined, for errors
+        self._at: Expression = NEVER  # the name being defined, for errors
         self._begun = begun
         self._unsupported: set[Expression] = set()  # places that the core has looked at
         self._keys: dict[int, bytes] = {}  # what the core knows the leaves by that are waiting

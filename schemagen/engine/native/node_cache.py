@@ -60,7 +60,7 @@ class NodeCache:
 
 
 class NodeCaches:
-    """What was lowered for the kernel that the process shares, started afresh when that is or when it is large."""
+    """The nodes lowered for the shared kernel of the process; started afresh with the kernel, or when it is large."""
 
     def __init__(self) -> None:
         self._lock = brief_lock()
@@ -68,7 +68,7 @@ class NodeCaches:
         self._asked = 0
 
     def of(self, builder: _core.Builder) -> NodeCache:
-        """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
+        """Return the nodes of a builder's kernel; a compilation asks once, and its nodes stay valid for it."""
         generation: int | None = getattr(builder, "generation", None)
         if generation is None:  # a kernel of its own
             return NodeCache()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import Options
     from schemagen.schema.normalise import Dialect
 
-#: Seconds after which the explanation is what was found until then.
+#: Seconds after which the search ends with the explanation found so far.
 MAX_SECONDS = 2.0
 ENDLESS_FIX = "let the recursion end: make the property optional, or give it an alternative such as null"
 

@@ -42,7 +42,7 @@ WHOLE, POINT, EXPONENT = 1, 2, 4
 MAX_EXPONENT = 1999
 #: What the core can count remainders of, powers of ten aside.
 MAX_DIVISOR = 2**58
-#: Longest digits before the point that an upper end asks for; a lower end gets what it needs.
+#: Longest digits before the point that an upper end asks for; a lower end gets as many as it needs.
 MAX_UPPER_DIGITS = 100
 MAX_DIGITS = 800
 #: Digits before the point in `fitting`.
@@ -346,7 +346,7 @@ def decimal_step(step: Fraction) -> tuple[int, int]:
     if divisor > MAX_DIVISOR:
         raise LimitError(
             f"multipleOf {_shown(step)} has a divisor of {len(str(divisor))} digits, limit {MAX_DIVISOR}",
-            why="the remainder of what was written is counted; powers of ten are not",
+            why="the automaton counts the remainder of the digits; powers of ten need no count",
             fix="use a smaller one, or list the values in an enum",
         )
     if power > MAX_DIGITS:

@@ -1,4 +1,4 @@
-"""The walk of a request, the same under every method of a `LanguageModel` that asks the model for something.
+"""The attempts at an answer, the same under every method of a `LanguageModel` that asks the model for something.
 
 1. `Settings.of` reads the options of the call: names, values, how to think, how often to ask.
 2. A `Request` is made of a prompt and the spec of the answer: an `AnswerRequest` of a spec, or a `CallRequest` of
