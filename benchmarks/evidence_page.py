@@ -1,4 +1,4 @@
-"""docs/evidence.md from the committed results of `real_model.py` and `prompts.py`: a template of prose, with tables.
+"""docs/evidence.md from the committed results of `real_model.py` and `prompts.py`: a template of prose, with tables and texts.
 
 python benchmarks/evidence_page.py
 """
@@ -16,14 +16,13 @@ from plots import interval_plot
 from tasks import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
-#: Broken texts to show for each task.
-SHOWN = 1
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
+#: A text longer than this is cut on the page, which says so.
 _LONGEST = 500
 
 Result = dict[str, Any]
@@ -31,7 +30,7 @@ Result = dict[str, Any]
 
 def load(folder: Path = harness.RESULTS) -> dict[str, Result]:
     """Return the results for the page, by benchmark."""
-    paths = {name: folder / f"{name}.json" for name in ("real_model", "prompts")}
+    paths = {name: folder / f"{name}.json" for name in ("real_model", "real_model_texts", "prompts")}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
 
 
@@ -41,7 +40,7 @@ def render(results: Mapping[str, Result]) -> str:
         "summary": lambda: summary(results),
         "quality": lambda: _part(results, "quality", _quality),
         "times": lambda: _part(results, "times", _times),
-        "broken": lambda: _broken(results),
+        "broken": lambda: broken(results.get("real_model_texts")),
         "prompts": lambda: _prompts(results.get("prompts")),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
@@ -124,9 +123,10 @@ def _runs(results: Mapping[str, Result], kind: str) -> dict[str, Result]:
 
 def _origin(run: Result) -> str:
     machine, versions = run["machine"], run["versions"]
+    threads = "1 thread" if run["threads"] == 1 else f"{run['threads']} threads"
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("jsonschema", "numpy"))
     return (
-        f"Run on {run['date']}, commit {run['commit']}; {machine['cpu']}, {machine['cores']} cores, {run['threads']} threads, "
+        f"Run on {run['date']}, commit {run['commit']}; {machine['cpu']}, {machine['cores']} cores, {threads}, "
         f"load {machine['load_average']} at the start; batches of {run['batch_size'] or 1}, seed {run['seed']}; {named}."
     )
 
@@ -178,24 +178,40 @@ def _times(found: Result) -> str:
     return page.table(heads, _rows(found, cells, len(heads) - 1))
 
 
-def _broken(results: Mapping[str, Result]) -> str:
-    runs = {**_runs(results, "times"), **_runs(results, "quality")}
-    if not runs:
-        return page.NOT_YET.format("real_model")
-    blocks = [text for name in TASKS if name in runs for text in _texts(name, runs[name]["ways"].get(FREE, {}))]
-    return "\n\n".join(blocks) or "No text broke."
+def broken(record: Result | None) -> str:
+    """Return for each task the question that broke, with the three texts: alone, with schemagen, right."""
+    if record is None:
+        return page.NOT_YET.format("real_model_texts")
+    shown = {TASKS[name].title: record["results"][name] for name in TASKS if record["results"].get(name)}
+    wrong = [title for title, found in shown.items() if is_valid_and_wrong(found["texts"][OURS])]
+    parts = [f"{record['settings']['model']}, greedy. {_origin({**record, **record['settings']})}"]
+    if wrong:
+        parts.append(
+            f"With schemagen, these texts are valid, and not all of their values are right: {'; '.join(wrong)}."
+        )
+    for title, found in shown.items():
+        question = html.escape(found["prompt"].rpartition("\n")[2], quote=False)
+        parts.append(f"**{title}**, question {found['number']}: {question}")
+        for way, heading in ((FREE, "Alone"), (OURS, "With schemagen")):
+            parts += [f"{heading}, {_verdict(found['texts'][way])}:", _code(found["texts"][way]["text"])]
+        parts += ["The right answer, from the data:", _code(json.dumps(found["right"], ensure_ascii=False))]
+    return "\n\n".join(parts)
 
 
-def _texts(task: str, found: Result) -> Iterator[str]:
-    for one in found.get("broken", [])[:SHOWN]:
-        text = html.escape(one["text"][:_LONGEST], quote=False)
-        right = html.escape(json.dumps(one["right"], ensure_ascii=False), quote=False)
-        question = html.escape(one["prompt"].rpartition("\n")[2], quote=False)
-        yield f"**{TASKS[task].title}**: {question}"
-        yield "Alone:"
-        yield f"<pre><code>{text}</code></pre>"
-        yield "The right answer, from the data:"
-        yield f"<pre><code>{right}</code></pre>"
+def is_valid_and_wrong(written: Result) -> bool:
+    """Whether a text has the form of the answer, and a wrong value."""
+    return written["valid"] and not all(written["right"].values())
+
+
+def _verdict(written: Result) -> str:
+    """Return whether a text is valid, how much of it is right, and whether the page shows only its beginning."""
+    right, text = written["right"], written["text"]
+    said = f"{'valid' if written['valid'] else 'not valid'}, {sum(right.values())} of {len(right)} fields right"
+    return said + (f"; the first {_LONGEST} of {len(text)} characters" if len(text) > _LONGEST else "")
+
+
+def _code(text: str) -> str:
+    return f"<pre><code>{html.escape(text[:_LONGEST], quote=False)}</code></pre>"
 
 
 def _prompts(record: Result | None) -> str:

@@ -4,6 +4,7 @@
     python benchmarks/real_model.py --count 12 --threads 2                   # times: one prompt after the other
     python benchmarks/real_model.py --count 100 --batch-size 32              # shares of right answers: in batches, no times
     PYTHONPATH=path/to/peers python benchmarks/real_model.py ...             # with xgrammar, llguidance, outlines
+    python benchmarks/real_model.py --texts                                  # texts for the pages: alone and with schemagen
 
 Every way gets the same text, the question with the shape of the answer, and decodes greedily within the same budget. The
 ways take turns, question by question, and in going first. The first answer, with all one-time work (compiling,
@@ -18,6 +19,9 @@ tables, drafts), is timed separately; torch itself is warmed up before.
 
 A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file, task by task, so
 that a task can be run again; each records its date and versions.
+
+``--texts`` looks for the first question of each task for which the model alone does not write JSON of the schema. It records
+the texts that the model writes alone and with schemagen, both in one run, in a file of its own (``real_model_texts.json``).
 """
 
 from __future__ import annotations
@@ -43,10 +47,12 @@ if TYPE_CHECKING:
 
     from tasks import Example, Task
 
+    from schemagen import LanguageModel
+
 sys.path.insert(0, str(harness.ROOT))
 from tests import real_model
 
-FREE = "unconstrained"
+FREE, OURS = "unconstrained", "schemagen"
 SAME = "unconstrained, same length"
 #: Broken texts that are kept of a way.
 KEPT = 4
@@ -65,6 +71,13 @@ def is_valid(text: str, schema: Mapping[str, Any]) -> bool:
     return bool(Draft202012Validator(schema).is_valid(value))
 
 
+def score(task: Task, example: Example, text: str) -> tuple[bool, dict[str, bool]]:
+    """Return whether a text is valid as it is, and whether each field of it, read leniently, is right."""
+    valid = is_valid(text, task.schema)
+    value = json.loads(text) if valid else first_object(text)
+    return valid, fields_right(value, example.answer, task.uncounted)
+
+
 class Tally:
     """The answers of one way to one task.
 
@@ -73,7 +86,7 @@ class Tally:
     """
 
     def __init__(self, task: Task) -> None:
-        self.task, self.schema = task, task.schema
+        self.task = task
         self.shares: list[float] = []
         self.valid: list[bool] = []
         self.tokens: list[int] = []
@@ -83,9 +96,7 @@ class Tally:
 
     def add(self, example: Example, written: Written, seconds: float) -> None:
         """Count an answer."""
-        valid = is_valid(written.text, self.schema)
-        value = json.loads(written.text) if valid else first_object(written.text)
-        right = fields_right(value, example.answer, self.task.uncounted)
+        valid, right = score(self.task, example, written.text)
         self.shares.append(sum(right.values()) / len(right))
         self.valid.append(valid)
         self.tokens.append(written.tokens)
@@ -175,6 +186,22 @@ def _ask(method: Method, task: Task, chunk: Sequence[Example], tally: Tally, fai
         tally.add(example, one, seconds if one.seconds is None else one.seconds)
 
 
+def first_break(task: Task, methods: Mapping[str, Method], options: argparse.Namespace) -> dict[str, Any]:
+    """Return the first question for which the model alone writes an invalid text, with the text of each way; {} if none is."""
+    for number, example in enumerate(task.examples("test", options.count, seed=options.seed), 1):
+        print(f"{task.name}, question {number}", flush=True)
+        (alone,) = methods[FREE].answer(task, [example.prompt])
+        if is_valid(alone.text, task.schema):
+            continue
+        (ours,) = methods[OURS].answer(task, [example.prompt])
+        texts = {}
+        for name, written in ((FREE, alone), (OURS, ours)):
+            valid, right = score(task, example, written.text)
+            texts[name] = {"text": written.text, "tokens": written.tokens, "valid": valid, "right": right}
+        return {"number": number, "prompt": example.prompt, "right": example.answer, "texts": texts}
+    return {}
+
+
 def _show(task: str, name: str, found: Mapping[str, Any]) -> None:
     shares = ", ".join(f"{key} {found[key][0]:.2f}" for key in ("valid", "fields", "exact"))
     speed = f", {found['tokens_per_second']:.1f} tokens/s" if "tokens_per_second" in found else ""
@@ -189,6 +216,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     made.add_argument("--label", default=real_model.NAME, help="what results call the model")
     made.add_argument("--count", type=int, default=12, help="questions of each task")
     made.add_argument("--batch-size", type=int, help="shares of right answers only, this many questions at a time")
+    made.add_argument("--texts", action="store_true", help="write what the model wrote on one question of each task")
     made.add_argument("--threads", type=int, default=2)
     made.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
     made.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
@@ -203,16 +231,30 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
     cache = real_model.cache() if options.model.suffix == ".gguf" else None
     lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
+    settings = {"model": options.label, "parameters": sum(one.numel() for one in lm.model.parameters())}
+    if options.texts:
+        return _write_texts(lm, settings, options)
     methods, skipped = available(lm, options.methods)
     warm_up = harness.seconds(lambda: lm.generate_text("Hello", max_new_tokens=8))
     kind = "times" if options.batch_size is None else "quality"
     results = json.loads(options.out.read_text(encoding="utf-8"))["results"] if options.out.is_file() else {}
-    settings = {"model": options.label, "parameters": sum(one.numel() for one in lm.model.parameters())}
     asked = {name: getattr(options, name) for name in ("count", "threads", "batch_size", "seed")}
     for name in options.tasks:
         run = {**asked, **harness.run_record(), "warm_up_seconds": warm_up, "skipped": skipped}
         results.setdefault(kind, {})[name] = {**run, "ways": measure(TASKS[name], methods, options)}
         harness.write_result(options.out, "real_model", settings, results)
+    return 0
+
+
+def _write_texts(lm: LanguageModel, settings: Mapping[str, Any], options: argparse.Namespace) -> int:
+    """Write the question of each task that breaks first, after each task."""
+    methods, _ = available(lm, (FREE, OURS))
+    asked = {"decoding": "greedy", "batch_size": 1, "seed": options.seed, "threads": options.threads}
+    results: dict[str, Any] = {}
+    for name in options.tasks:
+        results[name] = first_break(TASKS[name], methods, options)
+        out = options.out.with_stem(f"{options.out.stem}_texts")
+        harness.write_result(out, "real_model_texts", {**settings, **asked}, results)
     return 0
 
 

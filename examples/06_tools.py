@@ -35,7 +35,7 @@ def set_timer(minutes: int) -> str:
 
 lm = schemagen.load_bundled()
 call = lm.call("Set a timer for 10 minutes", [find_trains, set_timer], tool_choice="required")
-print(f"{call.name}({call.arguments!r})")
+print(repr(call.arguments))
 print(call())
 
 for prompt in ("What do the trains from Munich to Vienna cost?", "Set a timer for 5 minutes", "Hello, I am Ada."):

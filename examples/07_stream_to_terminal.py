@@ -50,4 +50,5 @@ for line in args.path.read_text(encoding="utf-8").splitlines():
                 live.update(show(event.value))
             elif isinstance(event, Completed):
                 pieces += sum(item.quantity for item in event.value.items)  # the whole, validated: an Order
-print(f"\n{pieces} pieces to send")
+    print()
+print(f"{pieces} pieces to send")

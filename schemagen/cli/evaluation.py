@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +35,9 @@ _COLUMNS = (
     ("s per answer", "seconds_per_answer", "seconds"),
     ("first, s", "first_seconds", "seconds"),
 )
+
+#: With fewer rows, the table and the sentence below it show no intervals: they would say more than the rows do.
+_LEAST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,29 +106,36 @@ def _table(found: Evaluation) -> Table:
     table = Table("", *(name for name, _, _ in _COLUMNS))
     for name, way in found.ways.items():
         summary = way.summary()
-        table.add_row(name, *(_cell(summary[key], kind) for _, key, kind in _COLUMNS))
+        intervals = way.count >= _LEAST_ROWS
+        table.add_row(name, *(_cell(summary[key], kind, intervals=intervals) for _, key, kind in _COLUMNS))
     return table
 
 
-def _cell(value: Any, kind: str) -> str:
+def _cell(value: Any, kind: str, *, intervals: bool) -> str:
     if value is None:
         return ""
     if kind == "share":
         share, low, high = value
-        return f"{share:.1%} ({low:.0%} to {high:.0%})"
+        return f"{share:.1%} ({low:.0%} to {high:.0%})" if intervals else f"{share:.1%}"
     return f"{value:.2f}" if kind in ("seconds", "number") else f"{value:.1f}"
 
 
 def _said(found: Evaluation) -> str:
-    intervals = "intervals are those of 95 %"
+    rows = len(found.examples)
+    enough = rows >= _LEAST_ROWS
+    intervals = "intervals are those of 95 %" if enough else f"no intervals for fewer than {_LEAST_ROWS} rows"
     difference = found.difference()
     if difference is None:
-        return f"{len(found.examples)} rows; {intervals}"
+        return f"{rows} rows; {intervals}"
     mean, low, high = difference
-    share = f"with the constraint {mean:+.1%} of the fields are right ({low:+.1%} to {high:+.1%})"
+    share = f"with the constraint {mean:+.1%} of the fields are right"
+    if not enough:
+        return f"{rows} rows, each asked both ways: {share}: too few rows to compare; {intervals}"
+    # Equal differences have an interval without width, which says nothing about other rows.
+    spread = ", the same in each row" if math.isclose(low, high, abs_tol=1e-9) else f" ({low:+.1%} to {high:+.1%})"
     helps = "it helps" if mean > 0 else "it hurts"
     meant = "no difference that this many rows show" if low <= 0 <= high else helps
-    return f"{len(found.examples)} rows, each asked both ways: {share}: {meant}; {intervals}"
+    return f"{rows} rows, each asked both ways: {share}{spread}: {meant}; {intervals}"
 
 
 def _write(found: Evaluation, record: Path) -> None:

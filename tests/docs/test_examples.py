@@ -1,14 +1,17 @@
 """The programs in examples/ run as they are, offline, and print the right values."""
 
 import ast
+import importlib.util
 import json
 import os
+import re
 import runpy
 import socket
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -31,6 +34,17 @@ EXPECTED = {
     "13_many_gpus.py": "contacts.jsonl: 0 kept, 4 new, 1 failed",
     "12_formats.py": "Ada Lovelace is 36 years old and lives in London.",
 }
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    """The recorder of the outputs."""
+    spec = importlib.util.spec_from_file_location("example_outputs", ROOT / "tools" / "example_outputs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +83,21 @@ def test_example_is_short(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_example_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An example runs to its end as a program, without a network, and prints its line."""
-    run(name)
-    assert EXPECTED[name] in capsys.readouterr().out.splitlines()
+def test_example_runs(name: str, tool: ModuleType) -> None:
+    """An example runs to its end as a program, without a network, prints its line, and all that the page shows."""
+    found = tool.outputs(Path(name).stem)
+    assert EXPECTED[name] in found[".txt"].splitlines()
+    assert found == tool.recorded(Path(name).stem), f"run python tools/example_outputs.py {Path(name).stem}"
+
+
+def test_every_output_is_shown(tool: ModuleType) -> None:
+    """The page has each recorded output, below its program, and no output is left of a program that is gone."""
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    shown = [
+        Path(name).stem for name in re.findall(r'^--8<-- "examples/(\d.*\.py|outputs/.*)"', page, flags=re.MULTILINE)
+    ]
+    assert shown == [each for name in tool.names() for each in [name] * (1 + len(tool.recorded(name)))]
+    assert {path.stem for path in tool.OUTPUTS.iterdir()} == {*tool.names()}
 
 
 def test_table_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,14 +232,15 @@ def test_batch_mixes_nothing(tmp_path: Path, change: str) -> None:
 
 
 @pytest.mark.skipif(find_spec("fastapi") is None, reason="fastapi is not installed (pip install '.[examples]')")
-def test_endpoint_answers_with_the_object() -> None:
-    """The endpoint returns a booking, describes it in its schema, and refuses what is too long."""
+def test_endpoint_answers_with_the_object(tool: ModuleType) -> None:
+    """The endpoint returns a booking, describes it in its schema, and refuses what is too long; the page shows the booking."""
     from fastapi.testclient import TestClient
 
     with TestClient(run(SERVER, as_main=False)["app"]) as client:
-        text = "Reservation for Tom Baker, 1 guest, from 12 June 2024 for 2 nights at 89 per night."
-        answer = client.post("/bookings", json={"text": text})
+        assert tool.TEXT in str(ast.get_docstring(ast.parse((ROOT / "examples" / SERVER).read_text(encoding="utf-8"))))
+        answer = client.post("/bookings", json={"text": tool.TEXT})
         assert answer.status_code == 200
+        assert {".json": answer.text + "\n"} == tool.recorded(Path(SERVER).stem)
         assert answer.json() == {
             "guest": "Tom Baker", "guests": 1, "check_in": "2024-06-12", "nights": 2, "price": 89.0,
         }  # fmt: skip

@@ -449,6 +449,35 @@ def test_a_model_answers_the_tasks_in_all_ways(script, tmp_path):
     assert "bundled, 2 million parameters" in page
 
 
+def test_texts_are_kept_of_a_question_that_breaks(script, tmp_path):
+    """The text of the model alone and the one with schemagen, and the page of evidence says how right each is."""
+    out = tmp_path / "real_model.json"
+    common = (
+        "--model",
+        str(ROOT / "schemagen" / "lm" / "bundled"),
+        "--label",
+        "bundled",
+        "--out",
+        str(out),
+        "--count",
+        "1",
+    )
+    tasks = ("--tasks", "classification", "extraction_15")
+    assert script("real_model").main([*common, "--threads", "1", "--texts", *tasks]) == 0
+    assert not out.exists()
+    record = json.loads((tmp_path / "real_model_texts.json").read_text(encoding="utf-8"))
+    assert record["results"]["classification"] == {}
+    found = record["results"]["extraction_15"]
+    assert {way: one["valid"] for way, one in found["texts"].items()} == {"unconstrained": False, "schemagen": True}
+    assert len(json.loads(found["texts"]["schemagen"]["text"])) == len(found["right"])
+    found["texts"]["unconstrained"]["text"] = "<" * 600
+    shown = script("evidence_page").broken(record)
+    assert "**extraction, 15 fields**, question 1: Text: " in shown
+    assert "not all of their values are right: extraction, 15 fields." in shown
+    assert "Alone, not valid, 0 of 15 fields right; the first 500 of 600 characters:" in shown
+    assert f"<pre><code>{'&lt;' * 500}</code></pre>" in shown
+
+
 def test_renderings_are_compared(script, tmp_path):
     """Every way answers the same questions; the page of evidence has a table of them."""
     out = tmp_path / "prompts.json"

@@ -19,6 +19,8 @@ from schemagen.cli.commands import Format, app
 from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_data, show_text
 from schemagen.cli.demo import CASES, CHOSEN
+from schemagen.evaluation import Evaluation, Example
+from schemagen.evaluation.measure import Answer, WayResult
 from schemagen.rows import RunKey
 from schemagen.writers import TEXT_FORMATS
 
@@ -656,11 +658,41 @@ def test_eval_measures_both_ways(tmp_path: Path) -> None:
     assert found["constrained"]["valid"][0] == 1
     assert found["constrained"]["exact"][0] == 0.5
     assert "2 rows, each asked both ways" in result.stderr
+    assert "too few rows" in result.stderr
     answers = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     assert [answer["constrained"]["wrong"] for answer in answers] == [[], ["/age"]]
     alone = run("eval", schema, str(rows), *arguments, "--constrained-only", "--count", "1")
     assert list(json.loads(alone.stdout)) == ["constrained"]
     assert json.loads(alone.stdout)["constrained"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "hits", "said"),
+    [
+        (2, 0, "+50.0% of the fields are right: too few rows to compare; no intervals for fewer than 20 rows"),
+        (
+            20,
+            10,
+            "+0.0% of the fields are right, the same in each row: no difference that this many rows show; intervals",
+        ),
+        (20, 0, "+50.0% of the fields are right (+27.5% to +72.5%): it helps; intervals are those of 95 %"),
+    ],
+)
+def test_eval_shows_intervals_that_say_something(
+    count: int, hits: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not those of a few rows, and no difference without width; the table follows."""
+    ways = {"constrained": WayResult(), "unconstrained": WayResult()}
+    for row in range(count):
+        for name, right in (("constrained", row % 2 == 0), ("unconstrained", row % 2 == 0 and row < 2 * hits)):
+            ways[name].add(Answer("", None, valid=True, tokens=1, seconds=1.0), {"/age": right})
+    found = Evaluation([Example("", {})] * count, ways)
+    monkeypatch.setattr("schemagen.cli.evaluation.evaluate", lambda *_, **__: found)
+    monkeypatch.setattr("schemagen.cli.evaluation.is_plain", lambda _: False)
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "x", "expected": {}}')
+    result = run("eval", "true", str(tmp_path / "rows.jsonl"))
+    assert f"{count} rows, each asked both ways: with the constraint {said}" in result.stderr
+    assert (" to " in result.stdout) == (count == 20)
 
 
 @pytest.mark.parametrize(
