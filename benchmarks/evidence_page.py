@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
-PLOTS = harness.ROOT / "docs" / "plots"
 #: A text longer than this is cut on the page, which says so.
 _LONGEST = 500
 
@@ -84,7 +83,7 @@ def plots(results: Mapping[str, Result]) -> dict[str, str]:
     if right := _groups(_runs(results, "quality"), "fields", "fields"):
         found["evidence-right.svg"] = interval_plot("Share of right fields", "share, interval of 95 %", right)
     if speeds := _groups(_runs(results, "times"), "ratio_same_length_with_first", "ratio_same_length_range"):
-        title = "Speed relative to generate without a constraint, same length"
+        title = "Speed relative to generate alone, same length"
         found["evidence-speed.svg"] = interval_plot(title, "x, all answers; smallest to largest", speeds, mark=1)
     return found
 
@@ -235,10 +234,7 @@ def _prompts(record: Result | None) -> str:
 def main() -> int:
     """Write the page and its plots."""
     results = load()
-    PAGE.write_text(render(results), encoding="utf-8")
-    for name, plot in plots(results).items():
-        (PLOTS / name).write_text(plot, encoding="utf-8")
-    print(f"wrote {PAGE}")
+    page.write(PAGE, render(results), plots(results))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md from the committed results: a template of prose, with tables of the measurements.
+"""docs/benchmarks.md from the committed results: a template of prose, with tables and plots of the measurements.
 
 python benchmarks/page.py
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import harness
 import verdicts
+from plots import AMBER, BLUE, GREY, RED, bar_plot, interval_plot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = harness.ROOT / "benchmarks" / "page.template.md"
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
+#: The folder of the plots of all pages.
+PLOTS = harness.ROOT / "docs" / "plots"
 #: The text in the place of a result that is not committed.
 NOT_YET = "*No result is committed yet:* `python benchmarks/{}.py` *writes one.*"
 #: The text there instead if the measurement needs another machine than ours.
@@ -43,6 +46,7 @@ def render(results: Mapping[str, list[Result]]) -> str:
     """Return the page."""
     suite, counts, not_pass = verdicts.departures()
     parts = {name: _section(name, results.get(name, []), body) for name, body in _BODIES.items()}
+    parts["keywords"] = " ".join(map(_origin, results.get("keywords", [])[-1:])) or NOT_YET.format("keywords")
     parts["verdicts"] = _verdicts(results.get("coverage", []))
     parts["arguments"] = _arguments(suite)
     parts["refusals"] = _refusals(counts, not_pass)
@@ -51,6 +55,31 @@ def render(results: Mapping[str, list[Result]]) -> str:
     for name, value in parts.items():
         text = text.replace("{{" + name + "}}", value)
     return text.rstrip("\n") + "\n"
+
+
+def write(path: Path, text: str, drawn: Mapping[str, str]) -> None:
+    """Write a page and its plots."""
+    path.write_text(text, encoding="utf-8")
+    for name, plot in drawn.items():
+        (PLOTS / name).write_text(plot, encoding="utf-8")
+    print(f"wrote {path}")
+
+
+def figure(name: str, caption: str) -> str:
+    """Return a plot as a page includes it; ``name`` is that of its file."""
+    return f'<figure>\n--8<-- "docs/plots/{name}"\n<figcaption>{caption}</figcaption>\n</figure>'
+
+
+def between_marks(text: str, group: str, parts: Mapping[str, str]) -> str:
+    """Return the text of a page with each part between its marks: ``<!-- group name: begin -->`` and ``end``."""
+    for name, part in parts.items():
+        begin, end = (f"<!-- {group} {name}: {edge} -->" for edge in ("begin", "end"))
+        before, _, rest = text.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"no marks {begin} and {end} in the page")
+        text = f"{before}{begin}\n\n{part}\n\n{end}{after}"
+    return text
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -281,6 +310,65 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
+# --- plots -----------------------------------------------------------------------------------------------------------
+
+
+def plots(results: Mapping[str, list[Result]]) -> dict[str, str]:
+    """Return the plots by the names of their files."""
+    found = {}
+    for result in results.get("keywords", [])[-1:]:
+        found["benchmarks-keywords.svg"] = bar_plot("Keywords, by engine", _keyword_counts(result), KEYWORD_VERDICTS)
+    if masks := results.get("masks"):
+        first, between = (_engine_times(masks, kind) for kind in ("ttfm_us", "tbm_us"))
+        axis = "µs: median, and up to the 99th percentile"
+        found["benchmarks-first-mask.svg"] = interval_plot("Time to first mask", axis, first, logarithmic=True)
+        found["benchmarks-masks.svg"] = interval_plot("Time between masks", axis, between, logarithmic=True)
+    for result in results.get("grammars", [])[-1:]:
+        first, cold = _grammar_times(result)
+        found["benchmarks-grammars-first.svg"] = interval_plot("First mask of a grammar", "ms", first, logarithmic=True)
+        axis = "µs: mean, and median to 99th percentile"
+        found["benchmarks-grammars.svg"] = interval_plot("New masks of a grammar", axis, cold, logarithmic=True)
+    return found
+
+
+#: The verdicts about a keyword, from good to bad, with their colours.
+KEYWORD_VERDICTS = {"enforced": BLUE, "refused": GREY, "narrower": AMBER, "ignored": RED}
+
+
+def _keyword_counts(result: Result) -> dict[str, dict[str, int]]:
+    counts = {name: Counter(judged.values()) for name, judged in result["results"]["verdicts"].items()}
+    return {name: {kind: found[kind] for kind in KEYWORD_VERDICTS} for name, found in counts.items()}
+
+
+def _engine_times(found: list[Result], kind: str) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """Return median, median and 99th percentile of each engine, by vocabulary."""
+    return {
+        result["settings"]["tokenizer"]: {
+            name: (engine[kind]["p50"], engine[kind]["p50"], engine[kind]["p99"])
+            for name, engine in result["results"]["engines"].items()
+            if engine[kind]
+        }
+        for result in found
+    }
+
+
+def _grammar_times(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return of each grammar and engine the time of the first mask, and mean, median and 99th percentile of new masks."""
+    first: dict[str, Any] = {}
+    cold: dict[str, Any] = {}
+    for case, row in result["results"]["grammars"].items():
+        passed = {name: one for name, one in sorted(row.items(), key=_ours_first) if one["verdict"] == "pass"}
+        first[case] = {name: (one["first_mask_us"] / 1e3,) * 3 for name, one in passed.items()}
+        cold[case] = {
+            name: (one["cold_mean_us"], one["cold_us"]["p50"], one["cold_us"]["p99"]) for name, one in passed.items()
+        }
+    return first, cold
+
+
+def _ours_first(named: tuple[str, Any]) -> tuple[bool, str]:
+    return not named[0].startswith("schemagen"), named[0]
+
+
 # --- coverage --------------------------------------------------------------------------------------------------------
 
 
@@ -344,9 +432,9 @@ def _is_unsatisfiable(verdict: list[Any]) -> bool:
 
 
 def main() -> int:
-    """Write the page."""
-    PAGE.write_text(render(load()), encoding="utf-8")
-    print(f"wrote {PAGE}")
+    """Write the page and its plots."""
+    results = load()
+    write(PAGE, render(results), plots(results))
     return 0
 
 

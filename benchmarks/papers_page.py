@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 TEMPLATE = harness.ROOT / "benchmarks" / "papers.template.md"
 PAGE = harness.ROOT / "docs" / "concepts" / "papers-again.md"
-PLOTS = harness.ROOT / "docs" / "plots"
 RESULT = harness.RESULTS / "papers.json"
 
 Result = dict[str, Any]
@@ -54,7 +53,7 @@ def _throughput(found: Result) -> str:
 def _speculation(found: Result) -> str:
     lengths = [name for name in next(iter(found.values())) if name != "unconstrained"]
     rows = [(grammar, *(f"{row[s]:.2f}" for s in lengths)) for grammar, row in found.items()]
-    picture = "![Throughput by the number of proposed tokens](../plots/papers-speculation.svg)"
+    picture = page.figure("papers-speculation.svg", "Throughput by the number of proposed tokens.")
     return page.table(("s", *lengths), rows) + "\n\n" + picture
 
 
@@ -63,7 +62,7 @@ def _constant(found: Result) -> str:
         (f"{length} bytes", f"{row['index_us']:.1f}", f"{row['from_the_start_us']:,.0f}")
         for length, row in found.items()
     ]
-    picture = "![Microseconds for a mask by the length of the text](../plots/papers-constant.svg)"
+    picture = page.figure("papers-constant.svg", "Microseconds for a mask by the length of the text.")
     return page.table(("after", "index", "from the start"), rows) + "\n\n" + picture
 
 
@@ -93,7 +92,7 @@ def plots(results: Mapping[str, Any]) -> dict[str, str]:
             for grammar, row in results["speculation"].items()
         }
         found["papers-speculation.svg"] = line_plot(
-            "Throughput relative to unconstrained generation", ("tokens proposed at a time", "x"), series
+            "Throughput relative to free text", ("tokens proposed at a time", "x"), series
         )
     if "constant" in results:
         names = {"index": "index_us", "from the start": "from_the_start_us"}
@@ -102,7 +101,7 @@ def plots(results: Mapping[str, Any]) -> dict[str, str]:
             for name, key in names.items()
         }
         found["papers-constant.svg"] = line_plot(
-            "A mask by the length of the text", ("bytes before", "us"), series, logarithmic=True
+            "A mask by the length of the text", ("bytes before", "µs"), series, logarithmic=True
         )
     return found
 
@@ -128,11 +127,7 @@ def render(record: Mapping[str, Any]) -> str:
 def main() -> int:
     """Write the page and the plots."""
     record = json.loads(RESULT.read_text(encoding="utf-8"))
-    PLOTS.mkdir(exist_ok=True)
-    for name, plot in plots(record["results"]).items():
-        (PLOTS / name).write_text(plot, encoding="utf-8")
-    PAGE.write_text(render(record), encoding="utf-8")
-    print(f"wrote {PAGE}")
+    page.write(PAGE, render(record), plots(record["results"]))
     return 0
 
 

@@ -157,18 +157,19 @@ def test_code_is_copied(browser: Chrome, served: str) -> None:
     assert wait(browser, "document.querySelector('.md-dialog--active')?.textContent.trim()") == "Copied to clipboard"
 
 
-def test_dark_mode(browser: Chrome, served: str) -> None:
+@pytest.mark.parametrize(("page", "picture"), [("concepts/automata/", "svg.schemagen"), ("benchmarks/", "svg.plot")])
+def test_dark_mode(browser: Chrome, served: str, page: str, picture: str) -> None:
     """The switch turns the page dark, pictures stay legible, and the next page is dark, too."""
-    browser.get(f"{served}concepts/automata/")
+    browser.get(served + page)
     schemes = []
     for _ in range(2):
         scheme = wait(browser, "document.body.dataset.mdColorScheme")
         schemes.append(scheme)
         ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-        letters = "getComputedStyle(document.querySelector('svg.schemagen text')).fill"
+        letters = f"getComputedStyle(document.querySelector('{picture} text')).fill"
         light, dark = sorted((luminance(ground), luminance(browser.execute_script(f"return {letters}"))), reverse=True)
         assert (light + 0.05) / (dark + 0.05) > 4.5, scheme
         browser.execute_script("document.querySelector('form[data-md-component=palette] label:not([hidden])').click()")
         wait(browser, f"document.body.dataset.mdColorScheme !== '{scheme}'")
-        browser.get(f"{served}concepts/automata/")
+        browser.get(served + page)
     assert sorted(schemes) == ["default", "slate"]

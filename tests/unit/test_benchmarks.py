@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -307,11 +308,45 @@ def test_peers_are_optional(script, capsys, monkeypatch):
 
 
 def test_page_is_made_from_the_results(script):
-    """docs/benchmarks.md is what `benchmarks/page.py` writes."""
+    """docs/benchmarks.md and its plots are what `benchmarks/page.py` writes."""
     page = script("page")
-    rendered = page.render(page.load())
+    results = page.load()
+    rendered = page.render(results)
     assert page.PAGE.read_text(encoding="utf-8") == rendered, "run python benchmarks/page.py"
     assert "{{" not in rendered
+    for name, plot in page.plots(results).items():
+        assert (page.PLOTS / name).read_text(encoding="utf-8") == plot
+        assert page.figure(name, "").splitlines()[1] in rendered
+
+
+def test_plots_follow_the_page_and_fit(script):
+    """Every plot has the colour of the text around it, no ground of its own, and no letter outside of it."""
+    plots, folder = script("plots"), script("page").PLOTS
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))]
+    assert len(texts) > 5
+    for text in texts:
+        assert {'fill="currentColor"'} <= set(re.findall(r'fill="currentColor"|#fff"/>|white', text))
+        for x, anchor, said in re.findall(r'<text x="([\d.]+)" [^>]*anchor="(\w+)"[^>]*>([^<]*)<', text):
+            wide = plots.LETTER * len(said)
+            begin = float(x) - wide * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+            assert begin > -6, said
+            assert begin + wide < plots.WIDTH + 20, said
+
+
+def test_kinds_of_plots(script):
+    """Each row, kind and point is drawn; numbers are shown where the scale is logarithmic."""
+    plots = script("plots")
+    bars = plots.bar_plot(
+        "A title", {"ours": {"good": 3, "bad": 0}, "theirs": {"good": 1, "bad": 2}}, {"good": "#111", "bad": "#222"}
+    )
+    assert bars.count("<rect") == 3 + 2  # the parts, and the legend
+    rows = {"a group": {"ours": (20.0, 10.0, 1500.0)}}
+    assert ">20</text>" in plots.interval_plot("A title", "us", rows, logarithmic=True)
+    assert ">10k</text>" in plots.interval_plot("A title", "us", rows, logarithmic=True)
+    assert ">20</text>" not in plots.interval_plot("A title", "us", rows)
+    lines = plots.line_plot("A <title>", ("x", "y"), {"one": [(0, 1), (5, 100)]}, logarithmic=True)
+    assert lines.count("<polyline") == 1
+    assert "A &lt;title>" in lines
 
 
 def test_keywords(script, tokenizer, tmp_path):
@@ -460,7 +495,63 @@ def test_the_page_of_evidence_is_made_of_the_committed_results(script):
     results = evidence.load()
     assert (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8") == evidence.render(results)
     for name, plot in evidence.plots(results).items():
-        assert (evidence.PLOTS / name).read_text(encoding="utf-8") == plot
+        assert (ROOT / "docs" / "plots" / name).read_text(encoding="utf-8") == plot
+
+
+def test_the_page_on_speed_is_made_of_the_committed_results(script):
+    """`python benchmarks/advice.py --page` writes its tables."""
+    advice = script("advice")
+    text = advice.PAGE.read_text(encoding="utf-8")
+    assert advice.render(text, advice.committed()) == text
+    assert "| bundled |" in text
+
+
+def test_the_page_on_models_is_made_of_the_committed_result(script):
+    """`python benchmarks/model_memory.py --page` writes its tables."""
+    memory = script("model_memory")
+    text = memory.PAGE.read_text(encoding="utf-8")
+    (record,) = script("page").load()["model_memory"]
+    assert memory.render(text, record) == text
+    assert record["results"]["families"].keys() == memory.FAMILIES.keys()
+
+
+def test_memory_is_counted_on_empty_models(script):
+    """Published numbers of parameters come out of the sizes; the other numbers follow."""
+    memory = script("model_memory")
+    name = "HuggingFaceTB/SmolLM2-135M-Instruct"
+    found = memory.memory_of(memory.FAMILIES[name])
+    assert found["parameters"] == 134_515_008
+    assert found["bf16_bytes"] == 2 * found["parameters"]
+    assert found["bf16_bytes"] / 4 < found["four_bit_bytes"] < found["bf16_bytes"]
+    assert found["cache_bytes_of_token"] == 2 * 30 * 3 * 64 * 2
+    assert found["reads_ahead"]
+    windows = memory.memory_of(memory.FAMILIES["google/gemma-3-1b-it"]._replace(layers=2))
+    assert not windows["reads_ahead"]
+
+
+@pytest.mark.slow
+def test_advice_is_measured(script, tokenizer, tmp_path):
+    """`advice.py` runs every case; ways that only change the speed write as many tokens."""
+    found = run(script, "advice", tokenizer, tmp_path / "a.json", "--count", "1", "--rounds", "0", "--threads", "1")
+    advice = script("advice")
+    assert found.keys() == {*advice.CASES, "compile", "profile"}
+    for case in ("batch", "read_ahead", "budget"):
+        assert len({row["tokens"] for row in found[case]}) == 1
+    slow, fast = found["read_ahead"]
+    assert slow["passes"] == slow["tokens"] > fast["passes"]
+    assert all(0 < row["constraint"] < row["model"] < 1 for row in found["profile"])
+    settings = {"model": "bundled", "count": 1, "rounds": 0, "threads": 1}
+    made = advice.tables([{"settings": settings, "results": found}])
+    assert made.keys() == found.keys()
+
+
+def test_marks_of_pages_are_needed(script):
+    """Parts go between their marks; a page without them is an error."""
+    between = script("page").between_marks
+    text = "<!-- a b: begin -->\nold\n<!-- a b: end -->\nrest"
+    assert between(text, "a", {"b": "new"}) == "<!-- a b: begin -->\n\nnew\n\n<!-- a b: end -->\nrest"
+    with pytest.raises(ValueError, match="no marks"):
+        between(text, "a", {"c": "new"})
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
@@ -538,4 +629,4 @@ def test_the_page_of_the_papers_is_made_of_the_committed_result(script):
     record = json.loads(pages.RESULT.read_text(encoding="utf-8"))
     assert pages.PAGE.read_text(encoding="utf-8") == pages.render(record)
     for name, plot in pages.plots(record["results"]).items():
-        assert (pages.PLOTS / name).read_text(encoding="utf-8") == plot
+        assert (ROOT / "docs" / "plots" / name).read_text(encoding="utf-8") == plot
