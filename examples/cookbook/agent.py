@@ -48,7 +48,8 @@ OPTIONS = {"max_steps": 3, "max_new_tokens": 40, "approve": allowed}
 
 
 def read(name):
-    return [json.loads(line) for line in (DATA / name).open("rb")]
+    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def main(lm):

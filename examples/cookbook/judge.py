@@ -66,7 +66,8 @@ def chances(lm, chat, verdict):
 
 
 def main(lm):
-    rows = [json.loads(line) for line in DATA.open(encoding="utf-8")]
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     chats = [prompt(row["reply"]) for row in rows]
     found = lm.run_batch(chats, Verdict, show_schema=False)
     short = [prompt(row["reply"], reason=False) for row in rows]
