@@ -4,8 +4,9 @@
     python tools/cookbook.py invoices     # one
 
 A program is examples/cookbook/NAME.py, its output examples/cookbook/outputs/NAME.txt. The first line of an output says
-which model and machine wrote it, when, and with which versions. The programs decode greedily and here on one thread, so
-that the same versions print the same again; tests/docs/test_cookbook.py compares, without the first line and the times.
+which model and machine wrote it, when, and with which versions. The programs decode greedily or with a seed, and here on one
+thread, so that the same versions print the same again; tests/docs/test_cookbook.py compares, without the first line and the
+times.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def head() -> str:
     run = harness.run_record()
     machine, versions = run["machine"], run["versions"]
     packages = ", ".join(f"{package} {versions[package]}" for package in ("schemagen", "torch", "transformers"))
-    return f"# {real_model.NAME} (Q4_1), greedy, 1 of {machine['cores']} cores of {machine['cpu']}, {run['date']}, {packages}"
+    return f"# {real_model.NAME} (Q4_1), 1 of {machine['cores']} cores of {machine['cpu']}, {run['date']}, {packages}"
 
 
 def load() -> Any:
