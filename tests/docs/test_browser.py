@@ -35,6 +35,19 @@ DESK = (1280, 900)
 PHONE = (390, 844)
 #: Longest wait for what a click leads to, in seconds; it ends as soon as that is there.
 PATIENCE = 30
+#: Blocks of code on the first screen that are cut off, and lines of code under a copy button, where a space may hang.
+HIDDEN_CODE = """
+const hidden = []
+for (const code of document.querySelectorAll('article pre > code')) {
+  const button = code.parentElement.parentElement.querySelector('button')?.getBoundingClientRect()
+  const words = document.createRange()
+  words.selectNodeContents(code)
+  if (code.getBoundingClientRect().top < innerHeight && code.scrollWidth > code.clientWidth + 1) hidden.push('cut: ' + code.innerText)
+  if (button && [...words.getClientRects()].some(box => box.right > button.left + 9 && box.left < button.right
+      && box.top < button.bottom && box.bottom > button.top)) hidden.push('covered: ' + code.innerText)
+}
+return hidden
+"""
 #: What users type, and the page that the search must name first.
 SEARCHES = {
     "GPU": "guides/gpu-and-models/",
@@ -143,6 +156,18 @@ def pages(site: Path) -> list[str]:
     return ["" if folder == "." else f"{folder}/" for folder in folders]
 
 
+def prefer(browser: Chrome, scheme: str) -> None:
+    """Say what the system of the reader prefers."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours (WCAG 2.1)."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
 def luminance(colour: str) -> float:
     """Relative luminance of `rgb(...)` (WCAG 2.1)."""
     parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
@@ -152,15 +177,37 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("part", range(10))
-def test_pages_ask_nobody_and_fit_on_a_phone(browser: Chrome, served: str, site: Path, part: int) -> None:
-    """No page loads anything from elsewhere, complains on the console, or is wider than a phone."""
-    resize(browser, PHONE)
+def test_pages_are_whole_on_a_desk_and_on_a_phone(browser: Chrome, served: str, site: Path, part: int) -> None:
+    """No page loads anything from elsewhere, complains on the console, is wider than a phone, or hides code."""
     assert len(pages(site)) > 10
     for page in pages(site)[part::10]:
+        resize(browser, DESK)
         browser.get(served + page)
         loaded = browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
         assert [address for address in loaded if not address.startswith((served, "data:", "blob:"))] == [], page
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE[0], page
+        for size in (DESK, PHONE):
+            resize(browser, size)
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0], page
+            assert browser.execute_script(HIDDEN_CODE) == [], f"{page} at {size}"
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("part", range(10))
+def test_pages_are_legible_in_the_dark(browser: Chrome, served: str, site: Path, part: int) -> None:
+    """Where a reader prefers the dark, every page is dark, and its text and code stand out."""
+    browser.get(served)
+    browser.execute_script("localStorage.clear()")
+    prefer(browser, "dark")
+    for page in pages(site)[part::10]:
+        browser.get(served + page)
+        wait(browser, "document.body.dataset.mdColorScheme === 'slate'")
+        for place in ("article h1", "article p", "article pre code"):
+            script = (
+                f"return [...document.querySelectorAll('{place}')].slice(0, 1).map(it => getComputedStyle(it).color)"
+            )
+            ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+            assert all(contrast(ground, colour) > 4.5 for colour in browser.execute_script(script)), (page, place)
+    prefer(browser, "light")
 
 
 def test_navigation(browser: Chrome, served: str) -> None:
