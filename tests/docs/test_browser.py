@@ -73,7 +73,7 @@ SEARCHES = {
     "async": "tutorials/batches-and-streams/",
     "regex": "tutorials/choices-and-regex/",
     "cuda": "guides/gpu-and-models/",
-    "multi gpu": "guides/scaling/",
+    "multi gpu": "guides/gpu-and-models/",
     "invoice": "cookbook/invoices/",
     "langchain": "guides/clients/",
     "install": "installation/",
