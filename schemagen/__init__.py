@@ -54,11 +54,15 @@ from schemagen.errors import (
 if TYPE_CHECKING:
     from schemagen import text
     from schemagen.calling import Tool, ToolCall, tool
+    from schemagen.calling.chat import Chat
+    from schemagen.calling.stream import CallStream
     from schemagen.decode import LogitsProcessor
     from schemagen.decorator import Structured, set_default_lm, structured
+    from schemagen.engine.protocol import Matcher
     from schemagen.generation import Failure, Generation
     from schemagen.grammar.combinators import concat, repeat, union
     from schemagen.grammar.compiler import (
+        CacheInfo,
         Layout,
         Limits,
         cache_info,
@@ -74,12 +78,15 @@ if TYPE_CHECKING:
     from schemagen.lm.generator import Generator
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
+    from schemagen.lm.scoring import Score
+    from schemagen.lm.stream import Stream
     from schemagen.masks.bitmask import (
         allocate_token_bitmask,
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
     from schemagen.rows.callable import Rows
+    from schemagen.schema.report import Entry, Report
     from schemagen.streaming.partial import Partial
     from schemagen.structural_tags.spec import StructuralTag
     from schemagen.templates import Template, gen
@@ -90,8 +97,12 @@ __version__ = "0.1.0"
 #: Public name -> the module that defines it; "schemagen" for a package. The TYPE_CHECKING block above declares the same
 #: for type checkers.
 _HOMES = {
+    "CacheInfo": "schemagen.grammar.compiler",
+    "CallStream": "schemagen.calling.stream",
+    "Chat": "schemagen.calling.chat",
     "Choice": "schemagen.grammar.specs",
     "EBNF": "schemagen.grammar.context_free_specs",
+    "Entry": "schemagen.schema.report",
     "Failure": "schemagen.generation",
     "GBNF": "schemagen.grammar.context_free_specs",
     "Generation": "schemagen.generation",
@@ -103,9 +114,13 @@ _HOMES = {
     "Layout": "schemagen.grammar.compiler",
     "Limits": "schemagen.grammar.compiler",
     "LogitsProcessor": "schemagen.decode",
+    "Matcher": "schemagen.engine.protocol",
     "Partial": "schemagen.streaming.partial",
     "Regex": "schemagen.grammar.specs",
+    "Report": "schemagen.schema.report",
     "Rows": "schemagen.rows.callable",
+    "Score": "schemagen.lm.scoring",
+    "Stream": "schemagen.lm.stream",
     "StructuralTag": "schemagen.structural_tags.spec",
     "Structured": "schemagen.decorator",
     "Template": "schemagen.templates",
@@ -140,8 +155,12 @@ __all__ = [
     "GBNF",
     "BitmaskShapeError",
     "BudgetError",
+    "CacheInfo",
+    "CallStream",
+    "Chat",
     "Choice",
     "DeadEndError",
+    "Entry",
     "Failure",
     "Generation",
     "GenerationError",
@@ -159,6 +178,7 @@ __all__ = [
     "Limits",
     "LogitsError",
     "LogitsProcessor",
+    "Matcher",
     "MatcherError",
     "MatcherTerminatedError",
     "ModelError",
@@ -168,9 +188,12 @@ __all__ = [
     "Partial",
     "PatternError",
     "Regex",
+    "Report",
     "Rows",
     "SchemaError",
     "SchemagenError",
+    "Score",
+    "Stream",
     "StructuralTag",
     "Structured",
     "Template",

@@ -3,28 +3,9 @@
 import json
 import re
 from datetime import date
-from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-
-
-def entry(path: str) -> object:
-    """Import what a path names: a module, or what one defines."""
-    place, _, name = path.rpartition(".")
-    try:
-        return getattr(import_module(place), name)
-    except AttributeError:
-        return import_module(path)
-
-
-@pytest.mark.parametrize("path", re.findall(r"^::: (\S+)", API, flags=re.MULTILINE))
-def test_api_entries_are_imported_as_shown(path: str) -> None:
-    """Each heading of the API reference is a path that can be imported, as the page says."""
-    assert entry(path) is not None
 
 
 def test_the_home_page_names_every_guide() -> None:

@@ -20,7 +20,11 @@ _ELSEWHERE = ("--model", "--tokenizer", ".svg", "serve")
 def commands_of(page: str) -> list[list[str]]:
     """Return the words of each `schemagen` command of a page, in order; what it is piped into is left out."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    lines = "\n".join(re.findall(r"^```bash\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)).splitlines()
+    lines = (
+        "\n".join(re.findall(r"^```bash\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
+        .replace("\\\n", "")
+        .splitlines()
+    )
     found = [shlex.split(line.split(" | ")[0], comments=True) for line in lines if line.startswith("schemagen ")]
     return [words[1:] for words in found if words != ["schemagen", "demo"] and not any(map(is_elsewhere, words))]
 

@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -49,3 +51,20 @@ def test_the_map_has_every_folder() -> None:
     }
     tests = {f"{file.parts[1]}/" for file in files if file.parts[0] == "tests" and len(file.parts) > 2}
     assert [folder for folder in sorted(top | inner | tests) if f"`{folder}`" not in text] == []
+
+
+#: Languages of blocks that are printed or sent, not written by hand; they are wrapped where there is no room.
+OUTPUTS = {"text", "csv", "json"}
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda page: page.name
+)
+def test_code_has_at_most_78_columns(page: Path) -> None:
+    """So it is not cut off beside the menu. A line of output (`# -> ...`) is whole, and included files keep their width."""
+    text = page.read_text(encoding="utf-8")
+    for language, code in re.findall(r"^```([^\n]*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        if language not in OUTPUTS and "title=" not in language:
+            assert [
+                line for line in code.splitlines() if len(line) > 78 and not line.lstrip().startswith("# -> ")
+            ] == []
