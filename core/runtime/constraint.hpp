@@ -92,8 +92,9 @@ private:
 
     std::unique_ptr<Engine> engine_;
     uint64_t epoch_ = 1;
-    bool given_ = false;                     // its automaton belongs to another constraint
-    std::atomic<uint64_t> memory_bytes_{0};  // as of when it was last asked for
+    bool given_ = false;  // its automaton belongs to another constraint
+    // As of the last call that found the constraint idle; before one, the size of the parts alone.
+    std::atomic<uint64_t> memory_bytes_{sizeof(Constraint) + sizeof(Engine)};
 };
 
 template <class Sync, class Task>
