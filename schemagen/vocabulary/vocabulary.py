@@ -149,7 +149,7 @@ class Vocabulary:
         Args:
             path: The file, or the folder that it lies in. Its kind must be byte-level BPE, as for GPT-2, Llama 3 and Qwen.
             vocab_size: As `from_tokenizer`.
-            eos_token_ids: As `from_tokenizer`; None: the EOS token of a ``tokenizer_config.json`` beside the file.
+            eos_token_ids: As `from_tokenizer`; None for the EOS token of a ``tokenizer_config.json`` beside the file.
 
         Raises:
             VocabularyError: As `from_tokenizer`, or the tokenizer is of another kind.
