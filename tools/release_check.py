@@ -155,19 +155,14 @@ def extra_requirements() -> list[str]:
     return re.findall(r'^  "(.*)",$', block, re.MULTILINE)
 
 
-def build_all(tools: Path, pythons: list[str]) -> tuple[list[tuple[str, Path]], list[float]]:
-    """Build every package into dist/.
-
-    Returns:
-        Each interpreter with its wheel, and the CPU seconds of each wheel that was built.
-    """
+def build_all(tools: Path, pythons: list[str]) -> list[tuple[str, Path]]:
+    """Build every package into dist/; return each interpreter with its wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
     shutil.rmtree(WORK / "wheels", ignore_errors=True)
     run(tools / "python", "-m", "build", "--sdist", "--outdir", DIST, ROOT)
     run(tools / "python", "-m", "build", "--outdir", DIST, LM)
     (sources,) = DIST.glob("schemagen_core-*.tar.gz")
     wheels: list[tuple[str, Path]] = []
-    seconds = []
     for python in pythons:
         fits_all = [wheel for _, wheel in wheels if "-abi3-" in wheel.name]
         if fits_all and version_of(python) >= STABLE_ABI:
@@ -176,10 +171,10 @@ def build_all(tools: Path, pythons: list[str]) -> tuple[list[tuple[str, Path]], 
         used = cpu_seconds()
         place = WORK / "wheels" / str(len(wheels))
         run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", place, sources)
-        seconds.append(round(cpu_seconds() - used, 1))
+        print(f"  {cpu_seconds() - used:.0f} s of CPU time")
         (built,) = place.glob("*.whl")
         wheels.append((python, repaired(tools, built)))
-    return wheels, seconds
+    return wheels
 
 
 def repaired(tools: Path, wheel: Path) -> Path:
@@ -256,7 +251,7 @@ class Environment:
 
     def megabytes(self) -> dict[str, float]:
         """Return the sizes of its packages, and their sum under "all"."""
-        (packages,) = (self._folder / "env").glob("lib*/**/site-packages")
+        packages = Path(self.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
         sizes = {path.name: size_of(path) for path in packages.iterdir() if not path.name.endswith(".dist-info")}
         biggest = sorted(sizes, key=lambda name: -sizes[name])[:5]
         return {"all": size_of(packages)} | {name: sizes[name] for name in {*biggest, "schemagen"}}
@@ -314,11 +309,11 @@ def all_steps(pythons: list[str], output: Path | None, *, with_models: bool) -> 
     """Take every step; write the sizes and times."""
     sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
     tools = release_tools()
-    wheels, seconds = build_all(tools, pythons)
+    wheels = build_all(tools, pythons)
     check_packages(tools)
     if sys.platform == "linux":
         check_refusal(tools)
-    results: dict[str, Any] = {"build_cpu_seconds": seconds, "core": []}
+    results: dict[str, Any] = {"core": []}
     for python, wheel in wheels:
         with tempfile.TemporaryDirectory() as folder:
             environment = Environment(python, tools, Path(folder))
