@@ -37,8 +37,6 @@ LM = ROOT / "packages" / "schemagen-lm"
 PINNED = ("-c", str(ROOT / "constraints.txt"))
 NO_COMPILER = {"CC": "/bin/false", "CXX": "/bin/false"}
 MODEL_PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "safetensors")
-#: The oldest version whose wheels are for the stable ABI.
-STABLE_ABI = (3, 12)
 EXECUTABLES = "Scripts" if os.name == "nt" else "bin"
 
 
@@ -164,10 +162,6 @@ def build_all(tools: Path, pythons: list[str]) -> list[tuple[str, Path]]:
     (sources,) = DIST.glob("schemagen_core-*.tar.gz")
     wheels: list[tuple[str, Path]] = []
     for python in pythons:
-        fits_all = [wheel for _, wheel in wheels if "-abi3-" in wheel.name]
-        if fits_all and version_of(python) >= STABLE_ABI:
-            wheels.append((python, fits_all[0]))
-            continue
         used = cpu_seconds()
         place = WORK / "wheels" / str(len(wheels))
         run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", place, sources)
@@ -186,12 +180,6 @@ def repaired(tools: Path, wheel: Path) -> Path:
     print(run(tools / "auditwheel", "repair", "--wheel-dir", DIST, wheel, PATH=path).strip())
     (new,) = {*DIST.iterdir()} - known
     return new
-
-
-def version_of(python: str) -> tuple[int, ...]:
-    """Return major and minor version of an interpreter; (0,) of a free-threaded one, which has no stable ABI."""
-    said = run(python, "-c", "import sys; print(*sys.version_info[:2], 'free-threading' in sys.version)").split()
-    return (0,) if said[2] == "True" else (int(said[0]), int(said[1]))
 
 
 def cpu_seconds() -> float:

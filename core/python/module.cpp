@@ -478,15 +478,15 @@ bool add_size(PyObject* value, size_t most, size_t& size, int depth) {
     constexpr size_t kEach = 8;
     constexpr int kDeepest = 2000;  // MAX_MARSHAL_STACK_DEPTH
     if (depth > kDeepest) return false;
-    size += kEach + (PyUnicode_CheckExact(value) ? static_cast<size_t>(PyUnicode_GetLength(value)) : 0);
+    size += kEach + (PyUnicode_CheckExact(value) ? static_cast<size_t>(PyUnicode_GET_LENGTH(value)) : 0);
     if (PyDict_CheckExact(value)) {
         PyObject *key, *member;
         Py_ssize_t at = 0;
         while (size <= most && PyDict_Next(value, &at, &key, &member))
             if (!add_size(key, most, size, depth + 1) || !add_size(member, most, size, depth + 1)) return false;
     } else if (PyList_CheckExact(value)) {
-        for (Py_ssize_t at = 0; size <= most && at < PyList_Size(value); ++at)
-            if (!add_size(PyList_GetItem(value, at), most, size, depth + 1)) return false;
+        for (Py_ssize_t at = 0; size <= most && at < PyList_GET_SIZE(value); ++at)
+            if (!add_size(PyList_GET_ITEM(value, at), most, size, depth + 1)) return false;
     }
     return true;
 }
@@ -658,7 +658,7 @@ void make_tables(VocabularyTables* self, const nb::list& tokens, const std::vect
     views.reserve(tokens.size());
     for (nb::handle token : tokens) {
         if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
-        views.emplace_back(PyBytes_AsString(token.ptr()), static_cast<size_t>(PyBytes_Size(token.ptr())));
+        views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
     }
     nb::gil_scoped_release release;  // the caller's list keeps the bytes
     new (self) VocabularyTables(views, eos, has_marks);

@@ -91,7 +91,7 @@ PyObject* SchemaReader::target_of(const KeywordView& keywords) const {
         end = std::min(pointer->find('/', at), pointer->size());
         target = member_at(target, pointer->substr(at, end - at));
     }
-    return target && PyDict_CheckExact(target) && PyDict_Size(target) ? target : nullptr;
+    return target && PyDict_CheckExact(target) && PyDict_GET_SIZE(target) ? target : nullptr;
 }
 
 // The types that a schema of a known shape may allow, as `Kinds`; nothing for another shape.
@@ -107,7 +107,7 @@ std::optional<uint8_t> SchemaReader::shape_of(const Resolved& seen, int depth, P
 
 std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyObject* branches, int depth,
                                                     Py_ssize_t& branches_left) const {
-    branches_left -= PyList_Size(branches);
+    branches_left -= PyList_GET_SIZE(branches);
     if (depth >= deepest_ || branches_left < 0) return std::nullopt;
     uint8_t all = 0;
     bool known = each_item(branches, [&](PyObject* branch) {
@@ -161,7 +161,7 @@ void SchemaReader::define(const Task& task) {
 ValueId SchemaReader::child(PyObject* schema, const Step& step) {
     poll();
     if (PyBool_Check(schema)) return schema == Py_True ? any : 0;
-    if (PyDict_Size(schema) == 0) return any;
+    if (PyDict_GET_SIZE(schema) == 0) return any;
     auto inside = seen(schema);
     if (!inside) return place(schema, step);
     if (inside->reference)
@@ -215,8 +215,8 @@ void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
 
 void SchemaReader::add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts) {
     PyObject* name = words_.name(word);
-    for (Py_ssize_t k = 0; k < PyList_Size(branches); ++k)
-        add(*seen(PyList_GetItem(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(branches); ++k)
+        add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
 }
 
 void SchemaReader::add_typed(const KeywordView& keywords, uint32_t trail, Parts& parts) {
@@ -243,7 +243,7 @@ void SchemaReader::add_object(const KeywordView& keywords, uint32_t trail, Parts
         return true;
     };
     if (declared) {
-        members.reserve(static_cast<size_t>(PyDict_Size(declared)));
+        members.reserve(static_cast<size_t>(PyDict_GET_SIZE(declared)));
         each_member(declared, [&](PyObject* key, PyObject* schema) {
             return member(key, child(schema, {trail, words_.name(KeywordTable::kProperties), key}));
         });
@@ -264,8 +264,8 @@ void SchemaReader::add_array(const KeywordView& keywords, uint32_t trail, Parts&
         items = keywords[KeywordTable::kRest];
     }
     std::vector<ValueId> first;
-    for (Py_ssize_t k = 0; list && k < PyList_Size(list); ++k)
-        first.push_back(child(PyList_GetItem(list, k), {.from = trail, .keyword = name, .index = k}));
+    for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k)
+        first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
     const ValueId value =
         items ? child(items, {trail, list == keywords[KeywordTable::kItems] ? words_.name(KeywordTable::kRest)
                                                                             : words_.name(KeywordTable::kItems)})

@@ -60,9 +60,9 @@ bool append_value(std::string& key, PyObject* value, bool may_be_list) {
         if (overflow) return false;
         append_number(key, 'i', static_cast<uint64_t>(number));
     } else if (PyFloat_CheckExact(value)) {
-        append_number(key, 'd', std::bit_cast<uint64_t>(PyFloat_AsDouble(value)));
+        append_number(key, 'd', std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(value)));
     } else if (may_be_list && PyList_CheckExact(value)) {
-        append_number(key, 'l', static_cast<uint64_t>(PyList_Size(value)));
+        append_number(key, 'l', static_cast<uint64_t>(PyList_GET_SIZE(value)));
         return each_item(value, [&](PyObject* item) { return append_value(key, item, false); });
     } else {
         return false;
@@ -124,7 +124,7 @@ std::optional<uint8_t> KeywordView::kinds() const {
         found |= kind;
         return kind != 0;
     };
-    bool valid = PyList_CheckExact(type) ? PyList_Size(type) && each_item(type, add) : add(type);
+    bool valid = PyList_CheckExact(type) ? PyList_GET_SIZE(type) && each_item(type, add) : add(type);
     return valid ? std::optional(found) : std::nullopt;
 }
 
@@ -147,7 +147,7 @@ bool KeywordView::has_plain_items(int draft) const {
     auto high = given_[W::kMost] ? count_of(given_[W::kMost]) : INT32_MAX;
     if (!low || !high || *low > *high) return false;
     auto is_list = [](PyObject* list) {
-        return PyList_CheckExact(list) && PyList_Size(list) &&
+        return PyList_CheckExact(list) && PyList_GET_SIZE(list) &&
                each_item(list, [](PyObject* item) { return PyDict_CheckExact(item); });
     };
     if (draft > 2019) return !rest && (!items || is_schema(items)) && (!prefix || is_list(prefix));
@@ -164,7 +164,7 @@ bool KeywordView::is_typed(int draft) const {
 bool KeywordView::is_choice() const {
     using W = KeywordTable;
     PyObject* values = given_[W::kEnum];
-    if (!values || !only({W::kType, W::kEnum}) || !kinds() || !PyList_CheckExact(values) || !PyList_Size(values))
+    if (!values || !only({W::kType, W::kEnum}) || !kinds() || !PyList_CheckExact(values) || !PyList_GET_SIZE(values))
         return false;
     return each_item(values, [](PyObject* value) { return text_of(value) || value == Py_None || PyBool_Check(value); });
 }
@@ -173,10 +173,10 @@ PyObject* KeywordView::branches(KeywordTable::Word& word) const {
     using W = KeywordTable;
     for (W::Word way : {W::kAnyOf, W::kOneOf, W::kAllOf}) {
         PyObject* list = given_[way];
-        if (!list || !only({way}) || !PyList_CheckExact(list) || !PyList_Size(list)) continue;
-        if (way == W::kAllOf && PyList_Size(list) > 1) continue;
+        if (!list || !only({way}) || !PyList_CheckExact(list) || !PyList_GET_SIZE(list)) continue;
+        if (way == W::kAllOf && PyList_GET_SIZE(list) > 1) continue;
         word = way;
-        return each_item(list, [](PyObject* branch) { return PyDict_CheckExact(branch) && PyDict_Size(branch); })
+        return each_item(list, [](PyObject* branch) { return PyDict_CheckExact(branch) && PyDict_GET_SIZE(branch); })
                    ? list
                    : nullptr;
     }

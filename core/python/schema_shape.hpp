@@ -111,8 +111,8 @@ bool append_value(std::string& key, PyObject* value, bool may_be_list);
 
 template <class Visit>
 bool each_item(PyObject* list, const Visit& visit) {
-    for (Py_ssize_t k = 0; k < PyList_Size(list); ++k)
-        if (!visit(PyList_GetItem(list, k))) return false;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list); ++k)
+        if (!visit(PyList_GET_ITEM(list, k))) return false;
     return true;
 }
 

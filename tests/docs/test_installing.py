@@ -152,7 +152,7 @@ def test_no_error_tells_it_either(command: str) -> None:
         ("pip install \\\n  'lark>=1.2,<2' nobodys", ["nobodys"]),
         ("NEEDS = numpy nobodys\n\tpip install --only-binary :all: $(NEEDS)", ["nobodys"]),
         ("pip install . ./integrations/vllm    # in a clone", []),
-        ('pip install "./schemagen_core-0.1.0-cp312-abi3-linux_x86_64.whl[lm,serve]"', []),
+        ('pip install "./schemagen_core-0.1.0-cp312-cp312-linux_x86_64.whl[lm,serve]"', []),
     ],
 )
 def test_the_check_sees_names(text: str, wrong: list[str]) -> None:
