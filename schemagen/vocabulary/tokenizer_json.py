@@ -30,7 +30,7 @@ _HARMLESS = frozenset({"ByteLevel", "Digits", "NFC", "Split"})
 class _Part(dict[str, Any]):
     """A normaliser, pre-tokenizer or decoder, which describes itself in JSON."""
 
-    def __getstate__(self) -> bytes:  # type: ignore[override]  # as those of tokenizers do
+    def __getstate__(self) -> bytes:  # as those of tokenizers do
         return json.dumps(self).encode()
 
 
