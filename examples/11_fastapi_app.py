@@ -1,4 +1,4 @@
-"""An endpoint that answers with a typed object: `pip install fastapi uvicorn`, then `python examples/11_fastapi_app.py`.
+"""An endpoint that answers with a typed object: `pip install ".[examples]"`, then `python examples/11_fastapi_app.py`.
 
 curl -s localhost:8000/bookings -H 'content-type: application/json' \
     -d '{"text": "Reservation for Tom Baker, 1 guest, from 12 June 2024 for 2 nights at 89 per night."}'

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
+from importlib.resources import as_file, files
+from importlib.util import find_spec
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,9 @@ import typer
 
 import schemagen
 from schemagen.cli.console import busy, notes, show_facts, show_table, show_text
+from schemagen.errors.installing import check_packages
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.table import Table
 
     from schemagen import Grammar, Vocabulary
@@ -28,9 +28,13 @@ def load_vocabulary(name: str | None) -> Vocabulary:
     Raises:
         typer.BadParameter: transformers finds no such tokenizer, or cannot read it.
         VocabularyError: The bytes of its tokens cannot be known.
+        MissingPackageError: It is no file or folder, and transformers is not installed.
     """
     if name is None:
         return bundled_vocabulary()
+    if find_spec("transformers") is None and Path(name).exists():
+        return schemagen.Vocabulary.from_tokenizer_json(name)
+    check_packages("loading a tokenizer by its name", "transformers")
     from transformers import AutoTokenizer
 
     try:
@@ -45,12 +49,9 @@ def bundled_vocabulary() -> Vocabulary:
 
     Cost: about 50 ms.
     """
-    from tokenizers import Tokenizer
-
-    folder = files("schemagen") / "lm" / "bundled"  # not files("schemagen.lm"), which would import that package
-    settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    return schemagen.Vocabulary.from_tokenizer(tokenizer, eos_token_ids=tokenizer.token_to_id(settings["eos_token"]))
+    # Not files("schemagen.lm"), which would import that package.
+    with as_file(files("schemagen") / "lm" / "bundled") as folder:
+        return schemagen.Vocabulary.from_tokenizer_json(folder)
 
 
 def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, options: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@
     │   └── OptionTypeError              an argument of the wrong type; a TypeError, too
     ├── ModelError                       no model can be loaded from there; an OSError, too
     │   └── LogitsError                  logits from which no token can be chosen; a GenerationError, too
+    ├── MissingPackageError              a package that this call needs is not installed; an ImportError, too
     ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
     ├── ToolRetry                        raised by tools themselves: the model shall call again
     └── GenerationError                  carries the text generated so far
@@ -197,6 +198,12 @@ class OptionTypeError(OptionError, TypeError):
     """An argument of the wrong type, such as a text in the place of a token id."""
 
     default_code = "wrong-type"
+
+
+class MissingPackageError(SchemagenError, ImportError):
+    """A package that this call needs is not installed: torch with the engine alone, say."""
+
+    default_code = "missing-package"
 
 
 class ModelError(SchemagenError, OSError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.checks import check_folder, kind_of
 from schemagen.errors import OptionError, SchemagenError
+from schemagen.errors.installing import check_packages
 from schemagen.lm.gguf import ConvertedFile, check_reader, dtype_for
 from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.model_place import ModelPlace
@@ -46,9 +47,11 @@ def load(
     Raises:
         ModelError: transformers finds no such model or cannot read it, or the folder lacks a part; also an OSError.
         OptionError: An option is misspelt, or that of another library.
+        MissingPackageError: torch, transformers or, for a ``device_map``, accelerate is not installed.
 
     Cost: reads all weights. A .gguf file of 100 MB takes transformers about 25 s of CPU time; from the cache 0.8 s.
     """
+    check_packages("schemagen.load", *_NEEDED)
     _check_options(from_pretrained_kwargs)
     check_folder(cache)
     place = ModelPlace.of(name_or_path, from_pretrained_kwargs)
@@ -58,6 +61,8 @@ def load(
         on_cpu = not torch.cuda.is_available() and not torch.backends.mps.is_available()
         # A tensor parallel plan itself states where the parts are, and transformers accepts no map beside it.
         device_map = None if on_cpu or not _SPREAD.isdisjoint(from_pretrained_kwargs) else "auto"
+    if device_map is not None:
+        check_packages("device_map", "accelerate")
     kept_at = None if cache == "memory" else cache
     if place.gguf_file is not None:
         check_reader()
@@ -69,6 +74,8 @@ def load(
     return LanguageModel(model, tokenizer, cache=cache)
 
 
+#: Without these no model can be loaded.
+_NEEDED = ("torch", "transformers", "tokenizers", "safetensors")
 #: Options that are also used to load the tokenizer.
 _OF_BOTH = {"revision", "token", "trust_remote_code", "subfolder", "cache_dir", "local_files_only", "gguf_file"}
 
@@ -154,7 +161,9 @@ def load_bundled() -> LanguageModel:
 
     Raises:
         SchemagenError: The installation has no bundled model.
+        MissingPackageError: torch or transformers is not installed.
     """
+    check_packages("schemagen.load_bundled", *_NEEDED)
     folder = files("schemagen.lm") / "bundled"
     if not (folder / "config.json").is_file():
         raise SchemagenError(

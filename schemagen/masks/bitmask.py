@@ -6,11 +6,13 @@ that of the other engines of this field, so a mask can be handed from one to ano
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from schemagen.errors import BitmaskShapeError, OptionError
+from schemagen.errors.installing import check_packages
 from schemagen.masks.rows import BITS, row_of
 
 if TYPE_CHECKING:
@@ -26,13 +28,16 @@ _NATIVE = "schemagen._core"
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
     """Return a bitmask int32 ``[batch_size, ceil(vocab_size / 32)]`` on the CPU, every token allowed.
 
-    Pinned memory is used where a GPU is present, so that copying it there does not block.
+    Pinned memory is used where a GPU is present, so that copying it there does not block. Without torch it is an array of
+    numpy, which everything here takes as well.
     """
-    import torch
-
     if batch_size < 0 or vocab_size < 1:
         raise BitmaskShapeError(f"a bitmask of {batch_size} rows over {vocab_size} tokens")
     words = -(-vocab_size // BITS)
+    if find_spec("torch") is None:
+        return cast("torch.Tensor", np.full((batch_size, words), -1, dtype=np.int32))
+    import torch
+
     return torch.full((batch_size, words), -1, dtype=torch.int32, device="cpu", pin_memory=torch.cuda.is_available())
 
 
@@ -136,7 +141,8 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     the model's embedding) are always masked.
 
     Args:
-        logits: float ``[B, W]`` or ``[W]``, any device, W >= the width the mask covers.
+        logits: float ``[B, W]`` or ``[W]``, any device, W >= the width the mask covers; of torch, or of numpy with a
+            bitmask of numpy.
         bitmask: int32 ``[B, ceil(V/32)]`` or ``[ceil(V/32)]``; moved to the device of the logits.
         vocab_size: V, if the last word is not full; by default every bit counts.
 
@@ -146,13 +152,20 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     Cost: O(B W) on the device of the logits, on a CPU at the speed of its memory (see `schemagen.masks.logits`); the copy of
     the mask (V/8 bytes a row) does not synchronise.
     """
-    import torch
+    rows = logits[None] if logits.ndim == 1 else logits
+    mask = bitmask[None] if bitmask.ndim == 1 else bitmask
+    if isinstance(logits, np.ndarray):
+        is_float, is_words, write = logits.dtype.kind == "f", mask.dtype == np.int32, _mask_arrays
+    else:
+        check_packages("apply_token_bitmask_inplace for logits that are no array of numpy", "torch")
+        import torch
 
-    if not torch.is_floating_point(logits):
+        from schemagen.masks.logits import mask_rows_inplace
+
+        is_float, is_words, write = torch.is_floating_point(logits), mask.dtype == torch.int32, mask_rows_inplace
+    if not is_float:
         raise BitmaskShapeError(f"logits of type {logits.dtype}, a float tensor is needed")
-    rows = logits.unsqueeze(0) if logits.dim() == 1 else logits
-    mask = bitmask.unsqueeze(0) if bitmask.dim() == 1 else bitmask
-    if mask.dtype != torch.int32 or rows.dim() != 2 or mask.dim() != 2 or mask.shape[0] != rows.shape[0]:
+    if not is_words or rows.ndim != 2 or mask.ndim != 2 or mask.shape[0] != rows.shape[0]:
         raise BitmaskShapeError(
             f"logits {tuple(logits.shape)} with a bitmask {tuple(bitmask.shape)} of {bitmask.dtype}",
             why="each row of logits needs one row of int32 words",
@@ -161,6 +174,14 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     covered = mask.shape[1] * BITS if vocab_size is None else vocab_size
     if covered < 1 or covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
         raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
-    from schemagen.masks.logits import mask_rows_inplace
+    write(rows, mask, min(covered, width))
 
-    mask_rows_inplace(rows, mask, min(covered, width))
+
+def _mask_arrays(logits: Any, words: Any, covered: int) -> None:
+    """Set logits of numpy to ``-inf``: by the core, or by numpy if they are no plain rows of floats in memory."""
+    from schemagen import _core
+
+    if _core.mask_logits(logits, logits, words, range(len(logits)), covered, repair=False) is None:
+        bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+        logits[:, :covered][bits[:, :covered] == 0] = -np.inf
+        logits[:, covered:] = -np.inf

@@ -48,10 +48,12 @@ def create_app(  # noqa: PLR0913 - every option is a parameter
 
     Raises:
         OptionError: An argument is invalid, or a package is missing.
+        MissingPackageError: torch or transformers is not installed.
     """
     from schemagen.errors import OptionError
-    from schemagen.errors.installing import install_command
+    from schemagen.errors.installing import check_packages, install_command
 
+    check_packages("schemagen.serve", "torch", "transformers")
     try:
         from schemagen.serve.app import ServerParts, build_app
     except ImportError as error:

@@ -18,6 +18,7 @@ from schemagen.vocabulary.cache import entry_of
 from schemagen.vocabulary.marks import is_marked, marked_tokens
 from schemagen.vocabulary.roundtrip import check_round_trip
 from schemagen.vocabulary.storage import Record, fingerprint_of, from_bytes, pack, replace_file, to_bytes
+from schemagen.vocabulary.tokenizer_json import FileTokenizer
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +36,8 @@ _building = long_lock()
 class Vocabulary:
     """The bytes of every token id of a model; immutable, hashable, picklable, equal by `fingerprint`.
 
-    Build it with `from_tokenizer`, `for_model`, `from_tokens` or `byte_vocabulary`; `save` and `load` keep it in a file.
+    Build it with `from_tokenizer`, `from_tokenizer_json`, `for_model`, `from_tokens` or `byte_vocabulary`; `save` and
+    `load` keep it in a file.
 
     Invariant: what `__init__` says of its arguments; `_unchecked` is for what was one already, and for `marked`.
 
@@ -133,6 +135,32 @@ class Vocabulary:
         if entry is not None:
             entry.write(vocabulary._packed(), vocabulary.fingerprint)  # noqa: SLF001 - its own class
         return vocabulary
+
+    @classmethod
+    def from_tokenizer_json(
+        cls,
+        path: str | os.PathLike[str],
+        vocab_size: int | None = None,
+        *,
+        eos_token_ids: Iterable[int] | int | None = None,
+    ) -> Vocabulary:
+        """Read the vocabulary from a tokenizer.json alone; neither tokenizers nor transformers needs to be installed.
+
+        Args:
+            path: The file, or the folder that it lies in. Its kind must be byte-level BPE, as for GPT-2, Llama 3 and Qwen.
+            vocab_size: As `from_tokenizer`.
+            eos_token_ids: As `from_tokenizer`; None for the EOS token of a ``tokenizer_config.json`` beside the file.
+
+        Raises:
+            VocabularyError: As `from_tokenizer`, or the tokenizer is of another kind.
+            OSError: The file cannot be read.
+
+        Cost: about 0.3 s for 128,000 tokens.
+        """
+        tokenizer = FileTokenizer(Path(path).expanduser())
+        if eos_token_ids is None:
+            eos_token_ids = tokenizer.eos_token_ids() or None
+        return cls.from_tokenizer(tokenizer, vocab_size, eos_token_ids=eos_token_ids)
 
     @classmethod
     def _read(cls, tokenizer: Any, vocab_size: int | None, eos_token_ids: set[int] | None) -> Vocabulary:

@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[2]
 TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PROJECTS = [
     TOML.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))
-    for folder in (".", "integrations/vllm", "integrations/sglang")
+    for folder in (".", "integrations/vllm", "integrations/sglang", "packages/schemagen-lm")
 ]
 OWN = {project["project"]["name"] for project in PROJECTS}
-#: Engines and peers that pages say to install beside schemagen, and what SGLang's imports ask for.
+#: Engines, peers and peft, which pages say to install beside schemagen, and what SGLang's imports ask for.
 BESIDE = {
     *(
         "vllm",
@@ -50,14 +50,14 @@ BESIDE = {
         "dill",
         "einops",
     ),
-    *("partial-json-parser", "sentencepiece", "apache-tvm-ffi", "compressed-tensors", "loguru"),
+    *("partial-json-parser", "sentencepiece", "apache-tvm-ffi", "compressed-tensors", "loguru", "peft"),
 }
 #: The one line that names another project's distribution, to warn of it.
 WARNING = "without a path installs that one"
 #: Options of pip that take a value.
 WITH_VALUE = {"-c", "-r", "-d", "-w", "--index-url", "--wheel-dir", "--only-binary"}
 COMMAND = re.compile(r"pip3? (?:install|download|wheel)((?:[ ]+(?:\"[^\"`]+\"|'[^'`]+'|[^\s`\"'(),;#&|]+))+)")
-PATH = re.compile(r"(\.{0,2}/|\.(\[|$)|dist/|(\./)?schemagen_lm-)")
+PATH = re.compile(r"(\.{0,2}/|\.(\[|$)|dist/|(\./)?schemagen_core-)")
 
 
 def name_of(requirement: str) -> str:
@@ -67,7 +67,7 @@ def name_of(requirement: str) -> str:
 
 
 def requirements() -> Iterator[str]:
-    """Every requirement of the three distributions, and of their builds."""
+    """Every requirement of the four distributions, and of their builds."""
     for project in PROJECTS:
         yield from project["build-system"]["requires"]
         yield from project["project"]["dependencies"]
@@ -82,7 +82,17 @@ def files() -> list[Path]:
     """Every text that users or machines may follow; `installing.py` is asked for its commands instead."""
     found = [ROOT / name for name in ("Makefile", "CMakeLists.txt", "pyproject.toml", "constraints.txt", ".ci/run")]
     found += ROOT.glob("*.md")
-    for folder in ("docs", "schemagen", "integrations", "examples", "benchmarks", "tools", "tests", ".github"):
+    for folder in (
+        "docs",
+        "schemagen",
+        "integrations",
+        "examples",
+        "benchmarks",
+        "packages",
+        "tools",
+        "tests",
+        ".github",
+    ):
         suffixes = {".md", ".py", ".toml", ".yml", ".txt", ".sh", ".html", ".js"}
         found += (path for path in (ROOT / folder).rglob("*") if path.suffix in suffixes and "build" not in path.parts)
     return sorted({*found} - {Path(__file__), Path(installing.__file__)})
@@ -142,7 +152,7 @@ def test_no_error_tells_it_either(command: str) -> None:
         ("pip install \\\n  'lark>=1.2,<2' nobodys", ["nobodys"]),
         ("NEEDS = numpy nobodys\n\tpip install --only-binary :all: $(NEEDS)", ["nobodys"]),
         ("pip install . ./integrations/vllm    # in a clone", []),
-        ('pip install "./schemagen_lm-0.1.0-cp312-cp312-linux_x86_64.whl[serve]"', []),
+        ('pip install "./schemagen_core-0.1.0-cp312-cp312-linux_x86_64.whl[lm,serve]"', []),
     ],
 )
 def test_the_check_sees_names(text: str, wrong: list[str]) -> None:
@@ -151,20 +161,21 @@ def test_the_check_sees_names(text: str, wrong: list[str]) -> None:
 
 
 def test_nothing_depends_on_a_distribution_of_others() -> None:
-    """The plug-ins and extras need `schemagen-lm`, within one minor version."""
+    """The plug-ins and extras need `schemagen-core`: the same version, or within one minor version."""
     ours = [requirement for requirement in requirements() if name_of(requirement).startswith("schemagen")]
-    assert {name_of(requirement) for requirement in ours} == {"schemagen-lm"}
-    for project in PROJECTS[1:]:
-        (needed,) = (each for each in project["project"]["dependencies"] if name_of(each) == "schemagen-lm")
+    assert {name_of(requirement) for requirement in ours} == {"schemagen-core"}
+    for project in PROJECTS[1:3]:
+        (needed,) = (each for each in project["project"]["dependencies"] if name_of(each) == "schemagen-core")
         minor = int(schemagen.__version__.split(".")[1])
-        assert needed == f"schemagen-lm[lark]>=0.{minor},<0.{minor + 1}"
+        assert needed == f"schemagen-core[lark]>=0.{minor},<0.{minor + 1}"
 
 
 def test_extras_are_those_of_the_project() -> None:
     """The errors name what the extras of pyproject.toml require everywhere."""
     extras = PROJECTS[0]["project"]["optional-dependencies"]
     for extra, named in installing.EXTRAS.items():
-        assert [*named] == [requirement for requirement in extras[extra] if ";" not in requirement]
+        everywhere = [requirement for requirement in extras[extra] if ";" not in requirement]
+        assert [*named] == [requirement for requirement in everywhere if name_of(requirement) not in OWN]
 
 
 def test_the_installation_page_has_every_extra() -> None:
@@ -176,15 +187,16 @@ def test_the_installation_page_has_every_extra() -> None:
 def sorted_extras() -> list[str]:
     """Those for users, then those for contributors."""
     extras = PROJECTS[0]["project"]["optional-dependencies"]
-    last = ["examples", "docs", "integrations", "dev"]
-    return [*sorted(extras.keys() - set(last)), *last]
+    last = ["examples", "docs", "integrations", "release", "dev"]
+    return ["lm", *sorted(extras.keys() - {"lm", *last}), *last]
 
 
 def test_a_release_changes_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once published, the commands name the distributions."""
     monkeypatch.setattr(installing, "IS_PUBLISHED", True)
-    assert installing.install_command() == "pip install schemagen-lm"
-    assert installing.install_command("yaml") == 'pip install "schemagen-lm[yaml]"'
+    assert installing.install_command() == "pip install schemagen-core"
+    assert installing.install_command("lm") == "pip install schemagen-lm"
+    assert installing.install_command("yaml") == 'pip install "schemagen-core[yaml]"'
     assert installing.plug_in_command("vllm") == "pip install schemagen-vllm"
 
 
@@ -226,3 +238,52 @@ def test_a_plug_in_that_is_missing_says_what_to_install(name: str, monkeypatch: 
     monkeypatch.setitem(sys.modules, f"schemagen_{name}", None)
     with pytest.raises(AttributeError, match=re.escape(installing.plug_in_command(name))):
         getattr(schemagen, name)
+
+
+# ---- the pages ------------------------------------------------------------------------------------------------------
+
+REPOSITORY = PROJECTS[0]["project"]["urls"]["Repository"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*/*/README.md"))]
+#: Pages whose commands need no language model: the plug-ins run inside an engine that has torch.
+WITHOUT_MODELS = {"docs/guides/vllm.md", "docs/guides/sglang.md"}
+#: Pages that say what the engine alone is.
+ENGINE_ALONE = {"README.md", "docs/installation.md", "docs/errors.md", "docs/guides/serving.md"}
+
+
+def clone_installs(text: str) -> list[str]:
+    """Return the extras of each `pip install` of a clone in a text: "" without any."""
+    return re.findall(r"pip install (?:-[\w-]+ )*[\"']?(?:\.|/src)(?:\[([\w,]+)\])?[\"']?(?=[\s`]|$)", text)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_installs_language_models_or_says_that_it_does_not(path: Path) -> None:
+    """`pip install .` is the engine alone: only the page about installation and the plug-ins tell users to type it."""
+    name = path.relative_to(ROOT).as_posix()
+    extras = PROJECTS[0]["project"]["optional-dependencies"]
+    for named in clone_installs(path.read_text(encoding="utf-8")):
+        assert not set(filter(None, named.split(","))) - extras.keys(), f"{name}: .[{named}]"
+        if name in WITHOUT_MODELS or name.startswith("integrations/") or name in ENGINE_ALONE:
+            continue
+        brought = {
+            extra for extra in named.split(",") if extra == "lm" or "schemagen-core[lm]" in extras.get(extra, ())
+        }
+        assert brought, f"{name}: pip install .[{named}] brings no torch"
+
+
+def test_the_installs_of_pages_are_seen() -> None:
+    """With and without extras, quotes and options."""
+    text = "pip install .\n`pip install -e '.[examples]'` pip install \".[lm,serve]\"\npip install /src[lm]\npip install ./x"
+    assert clone_installs(text) == ["", "examples", "lm,serve", "lm"]
+
+
+def test_the_repository_has_one_address() -> None:
+    """Each line that a reader clones, and the link of the site, is `[project.urls]` of pyproject.toml."""
+    for path in (*PAGES, ROOT / "mkdocs.yml", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"):
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(
+            r"git clone (?:-[\w-]+ )*(\S+)|^repo_url: *(\S+)|(https://github\.com/[\w-]+/schemagen\b)",
+            text,
+            re.MULTILINE,
+        )
+        for address in filter(None, (each for found in named for each in found)):
+            assert address.removesuffix(".git") == REPOSITORY, f"{path}: {address}"

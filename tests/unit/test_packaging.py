@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 import schemagen
+from schemagen.errors import installing
 
 ROOT = Path(__file__).parents[2]
 TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+WITH_MODELS = ROOT / "packages" / "schemagen-lm" / "pyproject.toml"
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def run_pip(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -66,10 +69,11 @@ def sources() -> set[str]:
 def test_wheel_has_the_core_and_the_model(tmp_path: Path) -> None:
     """The wheel holds every source file, the data of the bundled model, and the compiled core."""
     wheel = build_wheel(tmp_path)
-    assert Path(wheel.root.filename or "").name.startswith("schemagen_lm-")
+    assert Path(wheel.root.filename or "").name.startswith("schemagen_core-")
     compiled = {name for name in names_in(wheel) if re.fullmatch(r"schemagen/_core\..*(so|pyd)", name)}
     assert len(compiled) == 1
     assert names_in(wheel) - compiled == sources()
+    assert sum(name.endswith("/sboms/schemagen-core.cdx.json") for name in wheel.root.namelist()) == 1
 
 
 @pytest.mark.slow
@@ -132,12 +136,47 @@ def test_versions_agree() -> None:
     assert f"## [{schemagen.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+def test_both_distributions_are_one_release() -> None:
+    """`schemagen-lm` has the version of `schemagen-core`, requires just it, and passes its extras for users on."""
+    core, whole = (TOML.loads(text)["project"] for text in (PYPROJECT, WITH_MODELS.read_text(encoding="utf-8")))
+    assert core["name"] == installing.DISTRIBUTION
+    assert whole["name"] == installing.WITH_MODELS
+    for same in ("version", "requires-python", "license", "urls"):
+        assert whole[same] == core[same]
+    assert whole["dependencies"] == [f"schemagen-core[lm]=={core['version']}"]
+    extras = installing.EXTRAS.keys() - {"lm"}
+    assert whole["optional-dependencies"] == {
+        extra: [f"schemagen-core[{extra}]=={core['version']}"] for extra in sorted(extras)
+    }
+
+
+def test_a_release_is_stopped_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The versions of this tree agree; a tag that is another version is an obstacle, and so is a placeholder."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    check = import_module("release_check")
+    version = TOML.loads(PYPROJECT)["project"]["version"]
+    assert not [found for found in check.obstacles() if version in found]
+    assert f"the tag is v9, and the version {version}" in check.obstacles("v9")
+    is_placeholder = ".example" in TOML.loads(PYPROJECT)["project"]["urls"]["Repository"]
+    assert is_placeholder == any("placeholder" in found for found in check.obstacles())
+    release = TOML.loads(PYPROJECT)["project"]["optional-dependencies"]["release"]
+    assert check.extra_requirements() == release
+
+
+def test_every_action_is_pinned_by_its_hash() -> None:
+    """A tag can be moved, a commit cannot; the comment names the version for people and Dependabot."""
+    used = [line for path in WORKFLOWS for line in path.read_text(encoding="utf-8").splitlines() if " uses: " in line]
+    loose = [line for line in used if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)]
+    assert loose == []
+    assert len(used) > 10
+
+
 def test_every_dependency_is_pinned() -> None:
     """`constraints.txt` has an exact version of each package that `pyproject.toml` names."""
     project = TOML.loads(PYPROJECT)["project"]
     listed = project["dependencies"] + [name for extra in project["optional-dependencies"].values() for name in extra]
     unmarked = [requirement for requirement in listed if ";" not in requirement]
-    wanted = {re.match(r"[A-Za-z0-9.-]+", requirement)[0] for requirement in unmarked} - {"schemagen-lm"}  # type: ignore[index]
+    wanted = {re.match(r"[A-Za-z0-9.-]+", requirement)[0] for requirement in unmarked} - {"schemagen-core"}  # type: ignore[index]
     pins = dict(
         re.findall(r"^([A-Za-z0-9_.-]+)==(\S+?)(?:;.*)?$", (ROOT / "constraints.txt").read_text(), flags=re.MULTILINE)
     )
@@ -147,14 +186,14 @@ def test_every_dependency_is_pinned() -> None:
 
 
 def test_make_removes_the_distribution_of_the_older_name() -> None:
-    """An environment that has `schemagen` installed would import it beside `schemagen-lm`."""
+    """An environment that has `schemagen` or `schemagen-lm` installed would import it beside `schemagen-core`."""
     lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
     installs = [
         at for at, line in enumerate(lines) if "pip install" in line.replace("$(PIP)", "pip") and "FT_" not in line
     ]
     assert len(installs) == 3
     for at in installs:
-        assert "without-old" in lines[at - 1] or "pip uninstall --quiet --yes schemagen" in lines[at - 1]
+        assert "without-old" in lines[at - 1] or "pip uninstall --quiet --yes schemagen schemagen-lm" in lines[at - 1]
 
 
 def test_every_make_target_is_explained() -> None:
