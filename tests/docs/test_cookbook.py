@@ -101,7 +101,7 @@ def test_the_evaluations_run() -> None:
     """Each `schemagen eval` of a page finds its class and its rows; two rows are asked here, of the bundled model."""
     commands = re.findall(
         r"^schemagen eval (\S+) (\S+)(.*?)(?: --model \S+)?$",
-        "".join(map(page, NAMES)).replace("\\\n", ""),
+        re.sub(r"\s*\\\n\s*", " ", "".join(map(page, NAMES))),
         flags=re.MULTILINE,
     )
     assert commands
