@@ -232,7 +232,7 @@ class Asking(ModelAccess):
             options: Those of `run`, for all rows, and of `schemagen.options.BatchOptions`. ``batch_size`` is the maximum
                 number of rows that the model works on at a time; by default as many as the free memory of the device
                 holds (up to 256). If a step raises (out of memory, say), it is retried with half of the rows. ``seed`` is
-                one number for each row, or one number that is counted up, so that row ``i`` has ``seed + i``: the text of
+                one number for each row, or one number to which the index of the row is added: the text of
                 a row depends on its seed alone, not on its neighbours. ``progress`` is a bar on standard error; by default
                 on a terminal, after a second.
 
@@ -374,7 +374,7 @@ class Asking(ModelAccess):
             prompt: A text, or a chat.
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
             options: Those of `schemagen.options.StreamOptions`, as for `run`; beams cannot be streamed, and there are no
-                retries. With ``partials`` there is a `Snapshot` of everything so far after each step with a change.
+                retries. With ``partials`` there is a `Snapshot` of everything so far after each step that changes it.
 
         Returns:
             An iterator. The model works while you wait for an event, and stops when the stream is closed or

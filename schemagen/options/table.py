@@ -189,7 +189,7 @@ _ROWS = (
         as_count(0, most=None), "0", ("max_retries", "num_retries"), takes_none=False,
     ),
     Option(
-        "seed", "Makes sampling reproducible; of many rows, one number for each, or one that is counted up", _seed, "none",
+        "seed", "Makes sampling reproducible; for many rows, a list, or a number that the index of the row is added to", _seed, "none",
         ("random_state", "random_seed"),
     ),
     Option(
@@ -198,11 +198,11 @@ _ROWS = (
     ),
     Option("batch_size", "Rows that the model works on at a time, at most", as_count(1, most=None), "what fits"),
     Option(
-        "window", "Prompts that are read, and answered, before the next ones are", as_count(1, most=None),
+        "window", "Number of prompts to read and answer before reading the next ones", as_count(1, most=None),
         "eight batches, then more",
     ),
     Option("progress", "Whether there is a progress bar", None, "on a terminal"),
-    Option("partials", "Whether to yield a `Snapshot` after each step with a change", _flag(), "False", takes_none=False),
+    Option("partials", "Whether to yield a `Snapshot` after each step that changes it", _flag(), "False", takes_none=False),
     Option("profile", "The wire format, unless the chat template determines it", None, "that of the template"),
     Option("tool_choice", "The tools that may be called in the first step", None, '"auto"'),
     Option("parallel", "Whether one answer may have several calls", None, "False", ("parallel_tool_calls",)),
