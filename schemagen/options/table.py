@@ -189,7 +189,7 @@ _ROWS = (
         as_count(0, most=None), "0", ("max_retries", "num_retries"), takes_none=False,
     ),
     Option(
-        "seed", "Makes sampling reproducible; for many rows, a list, or a number that the index of the row is added to", _seed, "none",
+        "seed", "Makes sampling reproducible; for many rows, a list, or a number to add the row's index to", _seed, "none",
         ("random_state", "random_seed"),
     ),
     Option(
