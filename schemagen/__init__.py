@@ -244,6 +244,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if name in _PLUG_INS:
         return _plug_in(name)
+    if name == "_core":
+        return _compiled_core()
     if home is None:
         raise AttributeError(f"module 'schemagen' has no attribute {name!r}")
     if home == __name__:
@@ -254,6 +256,21 @@ def __getattr__(name: str) -> Any:
             import_module(module)
     globals()[name] = value
     return value
+
+
+def _compiled_core() -> Any:
+    """Import the compiled core.
+
+    Raises:
+        SchemagenError: It is not installed.
+    """
+    try:
+        return import_module("schemagen._core")
+    except ImportError:
+        from schemagen.engine.native.builder import require_core
+
+        require_core()
+        raise
 
 
 def _plug_in(name: str) -> Any:

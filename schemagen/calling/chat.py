@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from inspect import iscoroutine, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.request import CallRequest, ToolChoice, messages_of, resolve
-from schemagen.checks import check_count, check_seconds
-from schemagen.errors import ToolError
+from schemagen.checks import check_count, check_seconds, kind_of
+from schemagen.errors import OptionError, ToolError
 from schemagen.prompts.messages import as_messages
 from schemagen.request.attempts import complete_request
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from schemagen.request.settings import Settings
 
     Message = Mapping[str, Any]
+
+
+_APPROVE = "give a plain function of a ToolCall that returns True or False; it may ask a person and wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ class Conversation:
         approve: Callable[[ToolCall], bool] | None,
     ) -> None:
         check_seconds("timeout_s", timeout_s)
+        _check_approve(approve)
         self.messages: list[Any] = as_messages(prompt)
         self.calls: list[ToolCall] = []
         self.timeout_s = timeout_s
@@ -136,7 +141,18 @@ async def arun(conversation: Conversation) -> Chat:
     return chat
 
 
+def _check_approve(approve: Any) -> None:
+    if approve is not None and (not callable(approve) or iscoroutinefunction(approve)):
+        raise OptionError(f"approve={approve!r:.80}", why="the answer is needed before the tool runs", fix=_APPROVE)
+
+
 def _declined(entry: ToolCall | ToolResult, approve: Callable[[ToolCall], bool] | None) -> ToolCall | ToolResult:
-    if isinstance(entry, ToolResult) or approve is None or approve(entry):
+    """Return a call that may run, or a refusal. Only True lets a tool run: any other object could be true by accident."""
+    if isinstance(entry, ToolResult) or approve is None:
         return entry
-    return ToolResult(entry, None, ToolError("the call was declined", code="declined"))
+    allowed: Any = approve(entry)
+    if iscoroutine(allowed):
+        allowed.close()
+    if not isinstance(allowed, bool):
+        raise OptionError(f"approve returned {kind_of(allowed)}", why="only True lets a tool run", fix=_APPROVE)
+    return entry if allowed else ToolResult(entry, None, ToolError("the call was declined", code="declined"))

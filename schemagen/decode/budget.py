@@ -75,6 +75,7 @@ def room_of(model: Any, prompt_tokens: int) -> int | None:
         raise BudgetError(
             f"the prompt has {prompt_tokens} tokens, the context of the model {context}",
             why="there is no room for an answer",
-            fix="shorten the prompt, or leave out the schema with show_schema=False",
+            fix="shorten the prompt: drop earlier messages, tools or their descriptions; for a type, show_schema=False leaves "
+            "out its schema",
         )
     return context - prompt_tokens

@@ -208,7 +208,7 @@ _ROWS = (
     Option("parallel", "Whether one answer may have several calls", None, "False", ("parallel_tool_calls",)),
     Option("max_steps", "Maximum number of answers of the model, the last one included", None, "8"),
     Option("timeout_s", "Seconds that a tool may take", None, "none"),
-    Option("approve", "Called before a tool runs; if it returns False, the model gets a refusal", None, "none"),
+    Option("approve", "Called before a tool runs; returns True or False; after False the model gets a refusal", None, "none"),
 )  # fmt: skip
 OPTIONS = {row.name: row for row in _ROWS}
 
@@ -239,6 +239,12 @@ _NO_OPTIONS: dict[str, str] = {
     **dict.fromkeys(("messages", "system", "system_prompt", "inputs", "inputs_text"), _PROMPT),
     **dict.fromkeys(("model", "llm", "client", "language_model"), _CALLED),
     "stream": "for events use lm.stream(prompt, spec)",
+    **dict.fromkeys(
+        ("context", "validation_context"), "let validators read a contextvars.ContextVar that you set before the call"
+    ),
+    "mode": "there is one way to enforce a type, so leave it out",
+    "sampler": "write temperature=, top_k=, top_p= or do_sample=; without them decoding is greedy",
+    "whitespace_pattern": 'whitespace="compact" forbids whitespace in JSON, "flexible" allows it',
     "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
 }  # fmt: skip
 #: Names of other libraries -> the advice about them.

@@ -251,7 +251,7 @@ class Parquet(Source):
         for path in self._files:
             with self._open(path) as file:
                 has_ids = self._columns.id in file.schema_arrow.names
-                wanted = list(dict.fromkeys([*self._wanted, *([self._columns.id] if has_ids else [])]))
+                wanted: list[str] = list(dict.fromkeys([*self._wanted, *([self._columns.id] if has_ids else [])]))
                 for batch in self._batches(file, wanted, path):
                     yield from self._rows_of(batch, index, shard)
                     index += batch.num_rows

@@ -332,15 +332,15 @@ class Vocabulary:
         """The token trie of the compiled core, built once.
 
         Raises:
-            ImportError: This installation has no compiled core.
+            SchemagenError: This installation has no compiled core.
         """
-        from schemagen._core import VocabularyTables
+        from schemagen import _core
 
         with _building:  # since Python 3.12 two threads may come here at once
             known = self.__dict__.get("tables")
             if known is None:
                 of_ids = list(self.tokens), list(self.eos_token_ids)
-                known = self.__dict__["tables"] = VocabularyTables(*of_ids, has_marks=self.has_marks)
+                known = self.__dict__["tables"] = _core.VocabularyTables(*of_ids, has_marks=self.has_marks)
             return known
 
     @cached_property

@@ -15,7 +15,7 @@ from schemagen.calling import Profile, find_profile, profiles, register_profile
 from schemagen.calling.answer_format import write_calls
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
-from schemagen.errors import BudgetError, ToolError, ToolRetry, ValidationFailed
+from schemagen.errors import BudgetError, OptionError, ToolError, ToolRetry, ValidationFailed
 
 
 def hermes_calls(*calls):
@@ -129,6 +129,23 @@ def test_nothing_runs_without_approval(hermes):
     assert chat.results[0].text == "spent"
     assert isinstance(chat.results[1].error, ToolError)
     assert "declined" in lm.model.prompts[1]
+
+
+async def _refuse_later(_):
+    return False
+
+
+@pytest.mark.parametrize("approve", [True, _refuse_later, lambda _: "no: ask first", lambda call: _refuse_later(call)])
+def test_only_true_approves(hermes, approve):
+    """A coroutine and a text are true, but no tool runs by them."""
+    ran = []
+
+    def spend(amount: int) -> None:
+        ran.append(amount)
+
+    with pytest.raises(OptionError, match="approve"):
+        hermes.lm(hermes_calls(("spend", {"amount": 1})), "done").chat("x", [spend], approve=approve)
+    assert ran == []
 
 
 def test_call_runs_nothing(hermes):
