@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Seconds before a bar appears; one that vanishes immediately only flickers.
 PATIENCE_S = 1.0
+#: Seconds between two lines, where no bar can be drawn.
+LINE_S = 60.0
 #: The speed is that of these last seconds: the first rows of a run are slower.
 _RECENT_S = 120.0
 
@@ -27,6 +29,7 @@ class ProgressBar:
         wanted: True to show it immediately, wherever standard error goes; False for never; None on a terminal, after a
             second.
         kept: Rows of the total that were done before, which do not count for the speed.
+        lines: Whether to write a line a minute if standard error is no terminal.
         clock: Returns seconds.
     """
 
@@ -36,13 +39,15 @@ class ProgressBar:
         *,
         wanted: bool | None,
         kept: int = 0,
+        lines: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._total = total
         self._at_once = wanted is True
         self._silent = wanted is False or (wanted is None and not sys.stderr.isatty())
         self._clock = clock
-        self._began = clock()
+        self._lines = lines and wanted is None
+        self._began = self._told = clock()
         self._marks: deque[tuple[float, int]] = deque([(self._began, 0)])
         self._bar: Any = None
         self._task: Any = None
@@ -64,8 +69,8 @@ class ProgressBar:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the bar is never shown."""
-        return self._silent
+        """Whether nothing is ever shown."""
+        return self._silent and not self._lines
 
     def restart(self) -> None:
         """Count the time from now on: the model is loaded."""
@@ -84,20 +89,33 @@ class ProgressBar:
 
     def _show(self) -> None:
         """Bring the bar up to date, if there is one to show."""
-        if self._silent or (not self._at_once and self._clock() - self._began < PATIENCE_S):
-            return
+        if self._silent:
+            return self._write_line()
+        if not self._at_once and self._clock() - self._began < PATIENCE_S:
+            return None
         if self._bar is None:
             self._bar, self._task = self._start()
-        described = f"generating, {self._failed} failed" if self._failed else "generating"
+        speed, left = self._speed()
+        self._bar.update(
+            self._task, completed=self._kept + self._done, description=self._described, speed_text=speed, left_text=left
+        )
+        return None
+
+    @property
+    def _described(self) -> str:
+        return f"generating, {self._failed} failed" if self._failed else "generating"
+
+    def _speed(self) -> tuple[str, str]:
+        """Return the speed of the last seconds, and the time that the other rows take at it, as texts."""
         since, before = self._marks[0]
         rows, seconds = self._done - before, self._clock() - since
-        self._bar.update(
-            self._task,
-            completed=self._kept + self._done,
-            description=described,
-            speed_text=speed_of(rows, seconds),
-            left_text=left_of(self._total and self._total - self._kept - before, rows, seconds),
-        )
+        return speed_of(rows, seconds), left_of(self._total and self._total - self._kept - before, rows, seconds)
+
+    def _write_line(self) -> None:
+        if self._lines and self._clock() - self._told >= LINE_S:
+            self._told = self._clock()
+            done = f"{self._kept + self._done}/{'?' if self._total is None else self._total}"
+            print(" ".join(filter(None, [self._described, done, *self._speed()])), file=sys.stderr, flush=True)  # noqa: T201
 
     def _start(self) -> tuple[Any, Any]:
         """Begin to draw; return the bar of rich and its task."""

@@ -197,14 +197,14 @@ class RowsRun:
 
     def _bar(self) -> ProgressBar:
         """Return a progress bar; the rows are counted only if it may be visible."""
-        bar = ProgressBar(None, wanted=self.progress, clock=self.clock)
+        bar = ProgressBar(None, wanted=self.progress, lines=True, clock=self.clock)
         if bar.is_silent:
             return bar
         total, progress = self.source.count(), self.sink.progress
         before = progress.before
         kept = progress.rows if before is None else max(progress.rows, before.rows - before.failed)
         total = None if total is None else self.shard.rows_of(total)
-        return ProgressBar(total, wanted=self.progress, kept=kept, clock=self.clock)
+        return ProgressBar(total, wanted=self.progress, kept=kept, lines=True, clock=self.clock)
 
 
 class _Kept:
