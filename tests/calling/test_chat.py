@@ -135,7 +135,12 @@ async def _refuse_later(_):
     return False
 
 
-@pytest.mark.parametrize("approve", [True, _refuse_later, lambda _: "no: ask first", lambda call: _refuse_later(call)])
+class _Refusing:
+    def later(self, call):
+        return _refuse_later(call)
+
+
+@pytest.mark.parametrize("approve", [True, _refuse_later, lambda _: "no: ask first", _Refusing().later])
 def test_only_true_approves(hermes, approve):
     """A coroutine and a text are true, but no tool runs by them."""
     ran = []

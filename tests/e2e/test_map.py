@@ -100,13 +100,13 @@ def test_speed_in_words(rows, seconds, words):
 
 def test_a_line_a_minute_without_a_terminal(capsys):
     """A log of a long job shows how far it is, and that of a short one nothing."""
-    now = 0.0
-    with ProgressBar(160, wanted=None, kept=10, lines=True, clock=lambda: now) as bar:
+    times = [0.0]
+    with ProgressBar(160, wanted=None, kept=10, lines=True, clock=lambda: times[-1]) as bar:
         for now in (20.0, 61.0, 90.0, 125.0):
+            times.append(now)
             bar.advance(30)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["generating 70/160 59.0 rows/min 1:31 left", "generating 130/160 57.6 rows/min 0:31 left"]
-
 
 
 @pytest.mark.parametrize(
