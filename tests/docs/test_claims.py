@@ -30,7 +30,7 @@ def test_the_table_of_the_first_pages_says_how_many_questions() -> None:
         counts = {name: run["count"] for name, run in runs[kind].items()}
         fewer = counts.pop("extraction_15")
         (usual,) = {*counts.values()}
-        said.append(f"over {usual} questions of a task (15 fields: {fewer})")
+        said.append(f'{usual} questions per task ({fewer} for "15 fields")')
     for page in (*FIRST, ROOT / "docs" / "evidence.md"):
         text = " ".join(page.read_text(encoding="utf-8").split())
         assert [one for one in [*said, "greed", "did other work"] if one not in text] == [], page
