@@ -18,7 +18,7 @@ def test_the_home_page_names_every_guide() -> None:
 FIRST = (ROOT / "README.md", ROOT / "docs" / "index.md")
 RESULTS = {
     name: json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("masks", "real_model", "real_model_texts")
+    for name in ("masks", "real_model", "real_model_texts", "release")
 }
 
 
@@ -34,6 +34,21 @@ def test_the_table_of_the_first_pages_says_how_many_questions() -> None:
     for page in (*FIRST, ROOT / "docs" / "evidence.md"):
         text = " ".join(page.read_text(encoding="utf-8").split())
         assert [one for one in [*said, "greed", "did other work"] if one not in text] == [], page
+
+
+def test_the_sizes_of_the_engine_are_measured() -> None:
+    """Those of the last `make release-check` whose result is committed."""
+    results = RESULTS["release"]["results"]
+    (core,) = results["core"]
+    sizes, (_, gpt2) = core["installed_mb"], core["masks"]
+    page = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    numpy = sizes["numpy"] + sizes["numpy.libs"]
+    assert f"{sizes['all']:.0f} MB: numpy {numpy:.0f}, schemagen {sizes['schemagen']:.0f}" in page
+    assert f"| {results['lm']['installed_mb']['all']:.0f} MB |" in page
+    assert f"| {core['import_ms']:.0f} ms |" in page
+    assert gpt2["tokens"] == 50257
+    assert f"| {(gpt2['read_ms'] + gpt2['compile_and_first_mask_ms']) / 1000:.1f} s |" in page
+    assert results["lm"]["demo"].startswith("9 of 9")
 
 
 def test_the_first_pages_show_what_the_model_wrote() -> None:
