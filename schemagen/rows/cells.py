@@ -98,11 +98,11 @@ class Fields:
             found += [part.written(given.get(name))] if isinstance(part, Cell) else part.written(given[name])
         return found
 
-    def read(self, cells: Iterator[str]) -> str:
-        """Return the JSON object of some cells."""
+    def read(self, cells: Iterator[str], left_out: str | None = None) -> str:
+        """Return the JSON object of some cells; `left_out` is the JSON text of a field that was left out, None to omit it."""
         found = []
         for name, part in self._parts.items():
-            value = part.read(next(cells)) if isinstance(part, Cell) else part.read(cells)
+            value = (part.read(next(cells)) or left_out) if isinstance(part, Cell) else part.read(cells, left_out)
             found += [] if value is None else [f"{json_text(name)}: {value}"]
         return f"{{{', '.join(found)}}}"
 
@@ -112,35 +112,42 @@ class CellTable:
 
     Args:
         spec: The spec.
-        taken: Names of other columns; a field with one of them is in the column ``value.NAME``.
+        taken: Names of other columns; a field with one of them is in the column ``value.NAME``. If two columns would have the
+            same name, nested models are JSON in one cell; if that does not help, the whole value is.
 
     Attributes:
         names: The names of the columns: of the fields, or ``value`` if the values are not objects with known fields.
     """
 
     def __init__(self, spec: Any, taken: Collection[str] = ()) -> None:
-        schema = _schema_of(spec)
-        fields = _fields(schema, schema, flat=True)
-        if fields is not None and len(set(fields.names())) < len(fields.names()):  # "a.b" beside "a" with "b"
-            fields = _fields(schema, schema, flat=False)
-        if fields is None:
-            kinds = _kinds(schema, schema)
-            fields = Fields({"value": Cell(kinds <= {"string", "null"}, "null" if "null" in kinds else '""')})
-            self._wrapped = True
-        else:
-            self._wrapped = False
-        self._fields = fields
-        names = fields.names()
-        only = not self._wrapped and names == ["value"]  # it would be read as the whole value
-        self.names = [f"value.{name}" if only or name in taken else name for name in names]
+        self._schema = schema = _schema_of(spec)
+        self._wrapped = False
+        for flat in (True, False):
+            fields = _fields(schema, schema, flat=flat)
+            names = [] if fields is None else fields.names()
+            only = names == ["value"]  # it would be read as the whole value
+            self.names = [f"value.{name}" if only or name in taken else name for name in names]
+            if fields is not None and len(set(self.names)) == len(self.names):
+                self._fields = fields
+                return
+        kinds = _kinds(schema, schema)
+        self._fields = Fields({"value": Cell(kinds <= {"string", "null"}, "null" if "null" in kinds else '""')})
+        self._wrapped, self.names = True, ["value"]
+
+    def is_text(self, *path: str) -> bool:
+        """Whether the field at a path, or the whole value, is always a text or null."""
+        found = self._schema
+        for name in path:
+            found = _resolved(found, self._schema).get("properties", {}).get(name, {})
+        return _kinds(found, self._schema) <= {"string", "null"}
 
     def written(self, value: str) -> list[str]:
         """Return the cells of a value."""
         return self._fields.written(f'{{"value": {value}}}' if self._wrapped else value)
 
-    def read(self, cells: Iterator[str]) -> str:
-        """Return the value of some cells."""
-        found = self._fields.read(cells)
+    def read(self, cells: Iterator[str], left_out: str | None = None) -> str:
+        """Return the value of some cells; see `Fields.read`."""
+        found = self._fields.read(cells, left_out)
         return found.removeprefix('{"value": ')[:-1] if self._wrapped else found
 
 

@@ -150,6 +150,39 @@ def test_names_of_other_columns() -> None:
     assert table.written('{"a.b": 1, "a": {"b": 2}}') == ["1", '{"b": 2}']
 
 
+def test_no_two_columns_have_one_name() -> None:
+    """Also after a prefix: nested models become JSON in one cell, and then the whole value does."""
+
+    class Inner(BaseModel):
+        index: bool
+
+    class Dup(BaseModel):
+        index: bool
+        value: Inner
+
+    table = CellTable(Dup, {"index"})
+    assert table.names == ["value.index", "value"]
+    value = '{"index": true, "value": {"index": false}}'
+    assert table.written(value) == ["true", '{"index": false}']
+    assert table.read(iter(table.written(value))) == value
+    fields = {"index": {"type": "boolean"}, "value.index": {"type": "boolean"}}
+    table = CellTable({"type": "object", "properties": fields, "additionalProperties": False}, {"index"})
+    assert table.names == ["value"]
+    value = '{"index": true, "value.index": false}'
+    assert table.read(iter(table.written(value))) == value
+
+
+def test_texts_are_known_by_their_path() -> None:
+    """Of fields in closed and open objects, and of whole values."""
+    table = CellTable(Guest)
+    found = {name for name in NAMES if table.is_text(*name.split("."))}
+    assert found == {"name", "home.city", "home.code", "kind", "note", "nick"}
+    assert not table.is_text()
+    assert not table.is_text("home", "street")
+    assert CellTable(Choice("yes", "no")).is_text()
+    assert CellTable({"type": "object", "properties": {"a": {"type": "string"}}}).is_text("a")
+
+
 def test_a_model_that_needs_itself_has_columns() -> None:
     """It has no values, and asking for its columns ends all the same."""
     node = {
