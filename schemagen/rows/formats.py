@@ -8,21 +8,23 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from schemagen.errors import OptionError
 from schemagen.rows.arrow import arrow, column_of, parquet, value_type
 from schemagen.rows.cells import CellTable
-from schemagen.rows.row import Result, Row, csv_reader, json_text, unwritable
+from schemagen.rows.row import Result, Row, csv_reader, csv_table, json_text, unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 #: Rows of a row group.
 _GROUP = 16384
 #: Columns of a CSV before and after those of the values.
-_CSV_FIRST, _CSV_LAST = ("index", "id"), ("error", "error_message", "error_text", "finish_reason")
+CSV_FIRST, CSV_LAST = ("index", "id"), ("error", "error_message", "error_text", "finish_reason")
+#: Longer numbers are no index that this program has written.
+_INDEX_DIGITS = 19
 _ERROR = ("type", "code", "message", "text")
 
 
@@ -74,10 +76,7 @@ class JsonLinesFormat(Format):
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
         """Yield the results."""
         with path.open("rb") as stream:
-            for line in stream:
-                size = None if size is None else size - len(line)
-                if (size is not None and size < 0) or not line.endswith(b"\n"):
-                    return
+            for line in _whole_lines(stream, size):
                 try:
                     found = json.loads(line)
                 except (ValueError, RecursionError):
@@ -106,9 +105,9 @@ class CsvFormat(Format):
 
     def __init__(self, spec: Any, *, prompts: bool = False) -> None:
         self._prompts = prompts
-        first = (*_CSV_FIRST, "prompt") if prompts else _CSV_FIRST
-        self._cells = CellTable(spec, {*first, *_CSV_LAST})
-        self._names = [*first, *self._cells.names, *_CSV_LAST]
+        first = (*CSV_FIRST, "prompt") if prompts else CSV_FIRST
+        self._cells = CellTable(spec, {*first, *CSV_LAST})
+        self._names = [*first, *self._cells.names, *CSV_LAST]
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
         """Return the rows, after the header if they are the first."""
@@ -124,7 +123,7 @@ class CsvFormat(Format):
 
     def check(self, path: Path) -> None:
         """Refuse a file with other columns."""
-        with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
             names: list[str] = next(csv_reader(stream), [])
         if names == self._names:
             return
@@ -135,13 +134,21 @@ class CsvFormat(Format):
         )
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
-        """Yield the results."""
+        """Yield the results.
+
+        Raises:
+            OptionError: Another program has changed the file, so that the size is not the end of a line, or it is not in UTF-8.
+        """
         with path.open("rb") as stream:
-            head = io.BufferedReader(_Head(stream, size))
-            table = csv_reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
-            next(table, None)
-            for cells in table:
-                if len(cells) == len(self._names) and cells[0].isdecimal():
+            if size and not _ends_a_line(stream, size):
+                raise OptionError(
+                    f"{str(path)!r} has changed: its recorded rows ended at byte {size}, which is now inside a line",
+                    why="another program has saved it, and it is unknown which rows are complete",
+                    fix="put back the file as it was, or choose another --output",
+                )
+            lines = (line.decode() for line in _whole_lines(stream, size))
+            for _, cells in csv_table(lines, path):
+                if len(cells) == len(self._names) and cells[0].isdecimal() and len(cells[0]) < _INDEX_DIGITS:
                     yield self._result(cells)
 
     def _result(self, cells: Sequence[str]) -> Result:
@@ -164,24 +171,21 @@ def _csv_line(cells: Sequence[Any]) -> str:
     return found.getvalue()[:-2] + "\n"
 
 
-class _Head(io.RawIOBase):
-    """The first bytes of a file, or all of it."""
+def _ends_a_line(stream: BinaryIO, size: int) -> bool:
+    """Tell whether the first bytes of a file are whole lines, or all of it."""
+    stream.seek(size - 1)
+    last = stream.read(1)
+    stream.seek(0)
+    return last in (b"\n", b"")
 
-    def __init__(self, stream: Any, size: int | None) -> None:
-        self._stream = stream
-        self._left = size
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as data is left; return the number of bytes."""
-        wanted = len(buffer) if self._left is None else min(len(buffer), self._left)
-        found = self._stream.read(wanted)
-        buffer[: len(found)] = found
-        self._left = None if self._left is None else self._left - len(found)
-        return len(found)
+def _whole_lines(stream: Iterable[bytes], size: int | None) -> Iterator[bytes]:
+    """Yield the lines of a file, or of its first bytes; leave out one that is cut off."""
+    for line in stream:
+        size = None if size is None else size - len(line)
+        if (size is not None and size < 0) or not line.endswith(b"\n"):
+            return
+        yield line
 
 
 class ParquetFormat(Format):

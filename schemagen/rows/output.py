@@ -194,9 +194,8 @@ class Output(Sink):
             self.progress = replace(self.progress, beside=False, before=None, complete=True)
         elif self.progress.beside and self._is_short():
             self.progress = Progress(before=self.progress.before, beside=True)
-        if self._accepts is not None and not self.progress.beside and not self._is_short():
-            known = self._format.read(path, self.progress.bytes)
-            valid = sum(result.value is not None and self._accepts(result.value) for result in known)
+        if shape.appends and not self.progress.beside and not self._is_short():
+            valid = sum(self._is_kept(result) for result in self._known(self.progress.bytes))
             self._has_refused = valid + self.progress.failed < self.progress.rows
 
     @property
@@ -210,11 +209,27 @@ class Output(Sink):
         before = self.progress.before
         if before is None or not self._path.exists():
             return iter(())
-        known = self._format.read(self._path, before.bytes if self._format.appends else None)
-        accepts = self._accepts
-        if accepts is None:
-            return known
-        return (result for result in known if result.value is not None and accepts(result.value))
+        return filter(self._is_kept, self._known(before.bytes if self._format.appends else None))
+
+    def _known(self, size: int | None) -> Iterator[Result]:
+        """Yield the recorded results of the output.
+
+        Raises:
+            OptionError: Another program has changed it, so that the rows are not in order.
+        """
+        last = -1
+        for result in self._format.read(self._path, size):
+            if result.index <= last:
+                raise OptionError(
+                    f"{str(self._path)!r} has the row with index {result.index} after the one with index {last}",
+                    why="another program has changed it",
+                    fix="sort the rows by index, each once; or choose another --output",
+                )
+            last = result.index
+            yield result
+
+    def _is_kept(self, result: Result) -> bool:
+        return result.value is not None and (self._accepts is None or self._accepts(result.value))
 
     def checked(self, results: list[Result]) -> list[Result]:
         """Return results that the format can write."""

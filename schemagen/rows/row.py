@@ -8,13 +8,14 @@ import os
 import re
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import GenerationError, OptionError
 from schemagen.generation import Failure, Generation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 #: The module csv refuses longer fields, and much shorter ones by default.
 _LONGEST_FIELD = 2**31 - 1
@@ -116,11 +117,26 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
-def csv_reader(text: TextIO) -> Any:
+def csv_reader(lines: Iterable[str], *, strict: bool = False) -> Any:
     """Return a reader of CSV with fields of any length."""
     if csv.field_size_limit() < _LONGEST_FIELD:
         csv.field_size_limit(_LONGEST_FIELD)
-    return csv.reader(text)
+    return csv.reader(lines, strict=strict)
+
+
+def csv_table(lines: Iterable[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the non-empty rows of a file, each with the number of its last line.
+
+    Raises:
+        OptionError: It is not CSV in UTF-8.
+    """
+    try:
+        table = csv_reader(lines)
+        yield from ((table.line_num, cells) for cells in table if cells)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise OptionError(
+            f"cannot read {str(path)!r}: {error}", why="it is not CSV in UTF-8", fix="convert it"
+        ) from error
 
 
 def as_prompt(found: Any) -> Any:

@@ -237,7 +237,8 @@ class _Kept:
         found = self._next
         if found is None or found.index != row.index or found.value is None:
             return None
-        if found.id not in (row.id, "" if row.id is None else str(row.id), json_text(row.id)):
+        as_text = "" if row.id is None else str(row.id).encode("utf-8", "backslashreplace").decode()
+        if found.id not in (row.id, as_text, json_text(row.id)):
             raise OptionError(
                 f"the output has row {row.index} with the id {found.id!r}, which is not of this input",
                 why=f"the id of that row is {row.id!r}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import random
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from schemagen.errors import OptionError
 from schemagen.rows.arrow import arrow, parquet
-from schemagen.rows.row import Row, Shard, as_prompt, csv_reader, json_text
+from schemagen.rows.row import Row, Shard, as_prompt, csv_table, json_text
 from schemagen.rows.template import PromptTemplate  # noqa: TC001 - a field of Columns
 
 if TYPE_CHECKING:
@@ -213,14 +212,8 @@ class Csv(Source):
 
     def _table(self, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
         """Yield the non-empty rows, the header first, each with the number of its last line."""
-        try:
-            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-                table = csv_reader(text)
-                yield from ((table.line_num, cells) for cells in table if cells)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise OptionError(
-                f"cannot read {str(self._path)!r}: {error}", why="it is not CSV in UTF-8", fix="convert it"
-            ) from error
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+            yield from csv_table(text, self._path)
 
 
 class Parquet(Source):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from schemagen.generation import Failure, Generation
 from schemagen.rows import (
     Columns,
     Output,
+    PromptTemplate,
     Result,
     Row,
     RowsRun,
@@ -640,6 +642,129 @@ def test_values_that_were_edited_are_generated_again(bad, ending, tmp_path):
     assert job.run(answers, accepts=accepts).kept == 24 - len(bad)
     assert answers.asked == sorted({3} | bad)
     job.check(25, set())
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+@pytest.mark.parametrize("old", [b"\n", b"prompt 3"])
+@pytest.mark.parametrize("check", [None, value_check(SPEC)])
+def test_nothing_is_written_into_a_line(old, check, ending, tmp_path):
+    """After another program has made lines longer; CSV is refused, because its last row could be a part of one."""
+    job = Job(tmp_path, ending, rows=8)
+    job.run(Answers(), accepts=check)
+    job.write(25)
+    text = job.output.read_bytes()
+    changed = text.replace(old, b"\r\n" if old == b"\n" else b"prompt 3, and more")
+    assert changed != text
+    job.output.write_bytes(changed)
+    if ending == ".csv":
+        with pytest.raises(OptionError, match="which is now inside a line") as caught:
+            job.run(Answers(), accepts=check)
+        assert caught.value.fix
+        assert job.output.read_bytes() == changed
+    else:
+        job.run(Answers(), accepts=check)
+        assert [row[0] for row in job.rows()] == [*range(25)]
+
+
+def test_a_row_without_its_end_is_not_read(tmp_path):
+    """A file that is shorter than recorded may end inside a row that has all its cells."""
+    job = Job(tmp_path, ".csv")
+    job.run(Answers())
+    with job.output.open("r+b") as stream:
+        stream.truncate(job.output.stat().st_size - 3)
+    answers = Answers()
+    job.run(answers)
+    assert answers.asked == [24]
+    job.check(25, set())
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+@pytest.mark.parametrize("order", [[0, 2, 1, 3], [0, 1, 1, 3]])
+def test_rows_that_are_not_in_order_are_refused(order, ending, tmp_path):
+    """Swapped, or twice: their values would be those of other rows."""
+    job = Job(tmp_path, ending, rows=4)
+    job.run(Answers())
+    head, *rows = re.split(r"(?m)^(?=\d|\{)", job.output.read_text(encoding="utf-8"))
+    job.output.write_text(head + "".join(rows[at] for at in order), encoding="utf-8")
+    with pytest.raises(OptionError, match="has the row with index") as caught:
+        job.run(Answers())
+    assert "sort the rows" in caught.value.fix
+
+
+def test_a_table_in_another_encoding_is_refused(tmp_path):
+    """With the name of the file; a byte order mark is no part of the first column."""
+    job = Job(tmp_path, ".csv")
+    job.run(Answers())
+    text = job.output.read_bytes()
+    job.output.write_bytes(text.replace("é".encode(), b"\xe9\xe9"))
+    with pytest.raises(OptionError, match=r"cannot read .*out\.csv") as caught:
+        job.run(Answers())
+    assert caught.value.why == "it is not CSV in UTF-8"
+    marked = b"\xef\xbb\xbf" + text
+    job.output.write_bytes(marked)
+    shape = format_of(job.output, SPEC)
+    shape.check(job.output)
+    assert [result.index for result in shape.read(job.output, len(marked))] == [*range(25)]
+
+
+def test_an_index_of_thousands_of_digits_is_no_row(tmp_path):
+    """Python would not read the number."""
+    job = Job(tmp_path, ".csv")
+    job.run(Answers())
+    text = job.output.read_text(encoding="utf-8").replace("\n3,", f"\n{'9' * 5000},")
+    job.output.write_text(text, encoding="utf-8")
+    assert 3 not in [result.index for result in format_of(job.output, SPEC).read(job.output, None)]
+
+
+@pytest.mark.parametrize("name", ['"\\ud800"', '"\\u0000"', "1.5", "[1]", "null"])
+def test_every_id_is_found_again(name, tmp_path):
+    """Half a surrogate pair is an escape in a CSV."""
+    job = Job(tmp_path, ".csv")
+    job.source.write_text(f'{{"id": {name}, "prompt": "x"}}\n' * 3, encoding="utf-8")
+    job.run(Answers({1}))
+    answers = Answers()
+    assert job.run(answers).kept == 2
+    assert answers.asked == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{n:99999999999999}", "more than four digits"),
+        ("{n:.99999}", "more than four digits"),
+        ("{n!z}", "conversion !z"),
+        ("{n:{w}}", "braces inside the braces"),
+        ('{"a": {a}}', "braces inside the braces"),
+        ("{a}{", "'{'"),
+        ("{:>5}", "names no column"),
+    ],
+)
+def test_templates_that_cannot_be(text, why):
+    """They are refused before the first row, with a word about doubled braces."""
+    with pytest.raises(OptionError) as caught:
+        PromptTemplate(text)
+    assert why in str(caught.value.why)
+    assert "double the braces" in str(caught.value.fix)
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "prompt"),
+    [
+        ("{contact.name}: {a[0]}, {b[x][1]}", {"contact.name": "Ada", "a": [1], "b": {"x": [2, 3]}}, "Ada: 1, 3"),
+        ("{a[0].real}", {"a": [1]}, None),
+        ("{a[1]}", {"a": [1]}, None),
+        ("{a.__class__}", {"a": "x"}, None),
+        ("{a[0]}", {"a": "x"}, None),
+        ("{n:c}", {"n": 10**20}, None),
+        ("{n:.3f}", {"n": 10**400}, None),
+        ("{n:>5}|{n!r}|{{}}", {"n": "x"}, "    x|'x'|{}"),
+        ("<{n}>", {"n": None}, "<>"),
+        ("{0}", {"0": "x"}, "x"),
+    ],
+)
+def test_templates_take_whole_names(text, cells, prompt):
+    """And elements of lists and dictionaries, but no attribute; a cell that does not fit is a row that fails."""
+    assert PromptTemplate(text).fill(cells) == prompt
 
 
 def evenly(value):
