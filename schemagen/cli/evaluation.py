@@ -69,7 +69,7 @@ def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None,
         OptionError: A row of the file is invalid.
     """
     content = sys.stdin.read() if source == "-" else read_text(Path(source))
-    examples = read_examples(content, kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
+    examples = read_examples(content, target, kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
     if asked.system is not None:
         examples = [replace(each, prompt=with_system(each.prompt, asked.system)) for each in examples]
     lm = load_model(model)

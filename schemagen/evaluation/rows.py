@@ -1,8 +1,10 @@
 """Examples with right answers, from CSV and JSON Lines.
 
 A row has a prompt, and either one column ``expected`` with the answer (JSON, or a text for other specs), or a column for each
-field of it. A column ``a.b`` is the field ``b`` of the object ``a``. The cells of CSV are read as JSON if they are
-numbers, booleans, null, objects or arrays, as null if they are empty, and as texts otherwise.
+field of it. A column ``a.b`` is the field ``b`` of the object ``a``. The cells of CSV are null if they are empty or ``null``,
+texts if the spec says so, JSON if they are numbers, booleans, objects or arrays, and texts otherwise.
+
+A table of `schemagen batch` is read as it was written.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
 from schemagen.evaluation.measure import Example
+from schemagen.rows.cells import CellTable
+from schemagen.rows.formats import CSV_FIRST, CSV_LAST
+from schemagen.rows.row import csv_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,34 +26,42 @@ if TYPE_CHECKING:
 _EXPECTED = "expected"
 #: Columns that are not part of the answer.
 _BESIDE = {"id", "index"}
-#: Columns of a table of `schemagen batch`, which has fields with a name of its own columns as "value.NAME".
-_OF_BATCH = {"index", "id", "error", "error_message", "error_text", "finish_reason"}
+#: Columns of a table of `schemagen batch`.
+_OF_BATCH = {*CSV_FIRST, *CSV_LAST}
 
 
-def read_examples(text: str, *, kind: str, prompt: str = "prompt") -> list[Example]:
+def read_examples(text: str, spec: Any, *, kind: str, prompt: str = "prompt") -> list[Example]:
     """Return the examples of a file.
+
+    Args:
+        text: The content of the file.
+        spec: The spec of the answers, which tells texts from numbers.
+        kind: "csv", or "jsonl" for JSON Lines.
+        prompt: The column, or key, of the prompts.
 
     Raises:
         OptionError: The file has no rows, a row has no prompt or no expected answer, or a line is not JSON.
     """
     rows = _csv_rows(text) if kind == "csv" else _json_rows(text)
-    found = [_example(row, prompt, line) for line, row in rows]
+    table = CellTable(spec, {*_OF_BATCH, "prompt"})
+    found = [_example(row, prompt, line, table) for line, row in rows]
     if not found:
         raise OptionError("the file has no rows", fix="give one row for each prompt, with the expected answer")
     return found
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    reader = csv_reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
-        for row in reader:
-            if None in row or None in row.values():
+        names: list[str] = next(reader, [])
+        for cells in filter(None, reader):
+            if len(cells) != len(names):
                 raise OptionError(
                     f"the number of cells in line {reader.line_num} is not that of the columns",
                     at=f"line {reader.line_num}",
                     fix="put texts with commas or line breaks into quotes",
                 )
-            yield reader.line_num, dict(row)
+            yield reader.line_num, dict(zip(names, cells, strict=True))
     except csv.Error as error:
         raise OptionError(
             f"line {reader.line_num} is not CSV: {error}", fix="write it with a library for CSV"
@@ -72,7 +85,7 @@ def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield line, found
 
 
-def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
+def _example(row: Mapping[str, Any], prompt_column: str, line: int, table: CellTable) -> Example:
     prompt = row.get(prompt_column)
     if not prompt or not isinstance(prompt, (str, list)):
         raise OptionError(
@@ -83,11 +96,9 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
         )
     is_csv = all(isinstance(value, str) for value in row.values())
     if is_csv and row.keys() >= _OF_BATCH:
-        answer = {key.removeprefix("value."): row[key] for key in row if key not in {*_OF_BATCH, prompt_column}}
-        value = {key: _cell(value) for key, value in answer.items()}
-        return Example(prompt, value["value"] if [*value] == ["value"] else _nested(value))
+        return Example(prompt, _of_batch(row, line, table))
     if _EXPECTED in row:
-        return Example(prompt, _cell(row[_EXPECTED]) if is_csv else row[_EXPECTED])
+        return Example(prompt, _cell(row[_EXPECTED], is_text=table.is_text()) if is_csv else row[_EXPECTED])
     fields = {key: value for key, value in row.items() if key not in _BESIDE and key != prompt_column}
     if not fields:
         raise OptionError(
@@ -95,17 +106,39 @@ def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
             at=f"line {line}",
             fix="add a column 'expected' with the right answer as JSON, or a column for each field of it",
         )
-    return Example(prompt, _nested({key: _cell(value) if is_csv else value for key, value in fields.items()}))
+    if is_csv:
+        fields = {key: _cell(value, is_text=table.is_text(*key.split("."))) for key, value in fields.items()}
+    return Example(prompt, _nested(fields))
 
 
-def _cell(text: Any) -> Any:
-    stripped = str(text).strip()
-    if not stripped:
+def _of_batch(row: Mapping[str, str], line: int, table: CellTable) -> Any:
+    """Return the value of a row of a table of `schemagen batch`; a field that was left out is null."""
+    missing = [name for name in table.names if name not in row]
+    if missing:
+        raise OptionError(
+            f"the table has no column {missing[0]!r}",
+            why="it is a table of `schemagen batch`, and SPEC has this field",
+            fix="give the SPEC of that run",
+        )
+    if row["error"]:
+        raise OptionError(
+            f"line {line} has no right answer, but the error {row['error']!r}",
+            at=f"line {line}",
+            fix="write the right values into the row and empty its cell 'error', or remove the row",
+        )
+    return json.loads(table.read(iter([row[name] for name in table.names]), "null"))
+
+
+def _cell(text: str, *, is_text: bool) -> Any:
+    stripped = text.strip()
+    if stripped in ("", "null"):
         return None
-    if stripped[0] in "{[-0123456789" or stripped in ("true", "false", "null"):
+    if is_text:
+        return text
+    if stripped[0] in "{[-0123456789" or stripped in ("true", "false"):
         try:
             return json.loads(stripped)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
     return text
 
