@@ -56,10 +56,13 @@ def _shown(value: object, depth: int) -> str:
     """Return a value as a table of its fields, or else as text."""
     if isinstance(value, Markup):
         return value
-    parts = _parts_of(value) if depth <= MOST_DEPTH else None
+    try:
+        parts = _parts_of(value) if depth <= MOST_DEPTH else None
+        text = "" if parts else str(value)
+    except Exception as error:  # noqa: BLE001 - the code of a user's class, and a notebook shows the other cells
+        return f"{type(value).__name__}, which raises {type(error).__name__} when it is shown"
     if parts:
         return html_table(parts, depth=depth + 1)
-    text = str(value)
     more = len(text) - MOST_CHARACTERS
     return text if more <= 0 else f"{text[:MOST_CHARACTERS]}… {more:,} more characters"
 
@@ -72,11 +75,15 @@ def _parts_of(value: object) -> Sequence[tuple[object, object]]:
 
 
 def _fields_of(value: object) -> Sequence[tuple[object, object]]:
-    """Return the fields of a record, without those that its class leaves out of its ``repr``."""
+    """Return the fields of a record, without those that its class leaves out of its ``repr`` and those not set."""
     if hasattr(type(value), "model_fields") and hasattr(value, "__repr_args__"):  # of pydantic
         return list(value.__repr_args__())
     if is_dataclass(value) and not isinstance(value, type):
-        return [(field.name, getattr(value, field.name)) for field in fields(value) if field.repr]
+        return [
+            (field.name, getattr(value, field.name))
+            for field in fields(value)
+            if field.repr and hasattr(value, field.name)
+        ]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return list(zip(value._fields, value, strict=True))
     return list(value.items()) if isinstance(value, Mapping) else []

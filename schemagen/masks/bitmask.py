@@ -16,9 +16,10 @@ from schemagen.errors.installing import check_packages
 from schemagen.masks.rows import BITS, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import torch
+    from numpy.typing import NDArray
 
     from schemagen.engine.protocol import Matcher
 
@@ -134,38 +135,43 @@ def _allow_only(token_ids: Sequence[int], bitmask: Any, row: int) -> None:
         words[token_id // BITS] |= np.uint32(1 << token_id % BITS)
 
 
-def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:
+def apply_token_bitmask_inplace(
+    logits: torch.Tensor | NDArray[Any], bitmask: torch.Tensor | NDArray[np.int32], *, vocab_size: int | None = None
+) -> None:
     """Set the logits of the tokens that are not allowed to -inf, in place.
 
     The meaning is ``logits[b, v] = -inf unless bitmask[b, v // 32] >> (v % 32) & 1``. Logits beyond ``vocab_size`` (padding of
     the model's embedding) are always masked.
 
     Args:
-        logits: float ``[B, W]`` or ``[W]``, any device, W >= the width the mask covers; of torch, or of numpy with a
-            bitmask of numpy.
-        bitmask: int32 ``[B, ceil(V/32)]`` or ``[ceil(V/32)]``; moved to the device of the logits.
+        logits: float ``[B, W]`` or ``[W]``, W >= the width the mask covers: a torch tensor on any device, or a writable numpy
+            array.
+        bitmask: int32 ``[B, ceil(V/32)]`` or ``[ceil(V/32)]``: a torch tensor, which is moved to the device of the logits, or a
+            numpy array if the logits are one.
         vocab_size: V, if the last word is not full; by default every bit counts.
 
     Raises:
-        BitmaskShapeError: The shapes do not fit.
+        BitmaskShapeError: The shapes or types do not fit, or the array of logits is read-only.
 
     Cost: O(B W) on the device of the logits, on a CPU at the speed of its memory (see `schemagen.masks.logits`); the copy of
     the mask (V/8 bytes a row) does not synchronise.
     """
+    is_float, has_words, write = _kind_of(logits, bitmask)
+    if not is_float:
+        kind = getattr(logits, "dtype", type(logits).__name__)
+        raise BitmaskShapeError(f"logits of type {kind}, a float tensor or numpy array is needed")
+    if not has_words:
+        raise BitmaskShapeError(
+            f"a bitmask of type {getattr(bitmask, 'dtype', type(bitmask).__name__)} for logits of type {logits.dtype}",
+            why="it must be int32, and a torch tensor or a numpy array as the logits are",
+        )
+    if isinstance(logits, np.ndarray) and not logits.flags.writeable:
+        raise BitmaskShapeError(
+            "logits in a read-only array", why="they are changed in place", fix="pass logits.copy()"
+        )
     rows = logits[None] if logits.ndim == 1 else logits
     mask = bitmask[None] if bitmask.ndim == 1 else bitmask
-    if isinstance(logits, np.ndarray):
-        is_float, is_words, write = logits.dtype.kind == "f", mask.dtype == np.int32, _mask_arrays
-    else:
-        check_packages("apply_token_bitmask_inplace for logits that are no array of numpy", "torch")
-        import torch
-
-        from schemagen.masks.logits import mask_rows_inplace
-
-        is_float, is_words, write = torch.is_floating_point(logits), mask.dtype == torch.int32, mask_rows_inplace
-    if not is_float:
-        raise BitmaskShapeError(f"logits of type {logits.dtype}, a float tensor is needed")
-    if not is_words or rows.ndim != 2 or mask.ndim != 2 or mask.shape[0] != rows.shape[0]:
+    if rows.ndim != 2 or mask.ndim != 2 or mask.shape[0] != rows.shape[0]:
         raise BitmaskShapeError(
             f"logits {tuple(logits.shape)} with a bitmask {tuple(bitmask.shape)} of {bitmask.dtype}",
             why="each row of logits needs one row of int32 words",
@@ -175,6 +181,21 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     if covered < 1 or covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
         raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
     write(rows, mask, min(covered, width))
+
+
+def _kind_of(logits: Any, bitmask: Any) -> tuple[bool, bool, Callable[[Any, Any, int], None]]:
+    """Return whether logits are floats, whether a bitmask of the same package is int32, and the function that masks them."""
+    if isinstance(logits, np.ndarray):
+        return logits.dtype.kind == "f", isinstance(bitmask, np.ndarray) and bitmask.dtype == np.int32, _mask_arrays
+    if not hasattr(logits, "ndim"):  # a list is an error of the caller, with torch or without
+        return False, False, _mask_arrays
+    check_packages("apply_token_bitmask_inplace for logits that are no array of numpy", "torch")
+    import torch
+
+    from schemagen.masks.logits import mask_rows_inplace
+
+    is_float = isinstance(logits, torch.Tensor) and torch.is_floating_point(logits)
+    return is_float, isinstance(bitmask, torch.Tensor) and bitmask.dtype == torch.int32, mask_rows_inplace
 
 
 def _mask_arrays(logits: Any, words: Any, covered: int) -> None:

@@ -75,6 +75,28 @@ class Point:
     hidden: str = field(default="secret", repr=False)
 
 
+@dataclass
+class Unset:
+    first: int
+    second: int = field(init=False)
+
+
+class Silent:
+    """Neither `str` nor `repr` works."""
+
+    def __str__(self) -> str:  # noqa: D105 - the class says it
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+class SilentModel(BaseModel):
+    """Its fields cannot be listed."""
+
+    def __repr_args__(self) -> Any:  # noqa: D105 - the class says it
+        raise RuntimeError
+
+
 class Pair(NamedTuple):
     left: int
     right: None
@@ -98,6 +120,15 @@ def test_a_record_is_a_table_of_its_fields(value: Any, shown: list[str]) -> None
     """So is a list of records; lists of anything else, and fields that a repr leaves out, make no rows."""
     assert cells(value) == shown
     assert "secret" not in html_table([("value", value)])
+
+
+@pytest.mark.parametrize("value", [Silent(), [Silent()], SilentModel()], ids=["str", "list", "model"])
+def test_a_value_that_cannot_be_shown_leaves_the_others(value: Any) -> None:
+    """Its cell names its type and the error, and a field that is not set is left out."""
+    shown = f"{type(value).__name__}, which raises RuntimeError when it is shown"
+    assert Reader(html_table([("a", value), ("b", 1)])).cells == ["a", shown, "b", "1"]
+    assert cells({"x": value, "y": 2}) == ["x", shown, "y", "2"]
+    assert cells(Unset(1)) == ["first", "1"]
 
 
 def test_large_values_are_cut() -> None:
