@@ -135,7 +135,9 @@ def _cell(text: str, *, is_text: bool) -> Any:
         return None
     if is_text:
         return text
-    if stripped[0] in "{[-0123456789" or stripped in ("true", "false"):
+    if stripped.lower() in ("true", "false"):  # spreadsheets write TRUE
+        return stripped.lower() == "true"
+    if stripped[0] in "{[-0123456789":
         try:
             return json.loads(stripped)
         except (ValueError, RecursionError):

@@ -40,11 +40,13 @@ class Cell:
         only_text: Whether every value is a text or null, so that a cell such as ``12`` is a text.
         empty: The JSON text that an empty cell stands for; None for a field that was left out.
         null: How null is written.
+        no_text: Whether no value is a text, so that ``TRUE``, as spreadsheets write it, is a boolean.
     """
 
     only_text: bool
     empty: str | None = None
     null: str = ""
+    no_text: bool = False
 
     def written(self, value: str | None) -> str:
         """Return the cell of a JSON text; of None for a field that was left out."""
@@ -66,6 +68,8 @@ class Cell:
             return "null"
         if self.only_text and not cell.startswith('"'):
             return json_text(cell)
+        if self.no_text and cell.lower() in ("true", "false"):
+            return cell.lower()
         try:
             json.loads(cell)
         except (ValueError, RecursionError):
@@ -175,12 +179,13 @@ def _fields(schema: Any, document: Mapping[str, Any], depth: int = 0, *, flat: b
 
 def _cell(schema: Mapping[str, Any], document: Mapping[str, Any], *, is_required: bool) -> Cell:
     kinds = _kinds(schema, document)
+    no_text = not kinds & {"string", "any"}
     only_text = kinds <= {"string", "null"}
     if is_required:
-        return Cell(only_text, "null" if "null" in kinds or not only_text else '""')
+        return Cell(only_text, "null" if "null" in kinds or not only_text else '""', no_text=no_text)
     # A field that is null by default may be left out instead.
     same = "null" not in kinds or schema.get("default", ...) is None
-    return Cell(only_text, None, "" if same else "null")
+    return Cell(only_text, None, "" if same else "null", no_text)
 
 
 def _kinds(schema: Any, document: Mapping[str, Any], depth: int = 0) -> frozenset[str]:

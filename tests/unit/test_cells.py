@@ -192,3 +192,15 @@ def test_a_model_that_needs_itself_has_columns() -> None:
         "additionalProperties": False,
     }
     assert len(CellTable(node).names) > 2
+
+
+def test_booleans_of_a_spreadsheet() -> None:
+    """A spreadsheet writes TRUE; where a text is possible it is a text."""
+
+    class Flags(BaseModel):
+        sure: bool
+        maybe: bool | None = None
+        free: bool | str
+
+    table = CellTable(Flags)
+    assert json.loads(table.read(iter(["TRUE", "False", "TRUE"]))) == {"sure": True, "maybe": False, "free": "TRUE"}
