@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,7 +77,7 @@ def _parts_of(value: object) -> Sequence[tuple[object, object]]:
 def _fields_of(value: object) -> Sequence[tuple[object, object]]:
     """Return the fields of a record, without those that its class leaves out of its ``repr`` and those not set."""
     if hasattr(type(value), "model_fields") and hasattr(value, "__repr_args__"):  # of pydantic
-        return list(value.__repr_args__())
+        return list(cast("Any", value).__repr_args__())
     if is_dataclass(value) and not isinstance(value, type):
         return [
             (field.name, getattr(value, field.name))
@@ -85,5 +85,5 @@ def _fields_of(value: object) -> Sequence[tuple[object, object]]:
             if field.repr and hasattr(value, field.name)
         ]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return list(zip(value._fields, value, strict=True))
+        return list(zip(cast("Any", value)._fields, value, strict=True))
     return list(value.items()) if isinstance(value, Mapping) else []
