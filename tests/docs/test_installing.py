@@ -23,7 +23,7 @@ PROJECTS = [
     for folder in (".", "integrations/vllm", "integrations/sglang", "packages/schemagen-lm")
 ]
 OWN = {project["project"]["name"] for project in PROJECTS}
-#: Engines, peers and peft, which pages say to install beside schemagen, and what SGLang's imports ask for.
+#: Engines, peers, peft and bitsandbytes, which pages say to install beside schemagen, and what SGLang's imports ask for.
 BESIDE = {
     *(
         "vllm",
@@ -50,7 +50,7 @@ BESIDE = {
         "dill",
         "einops",
     ),
-    *("partial-json-parser", "sentencepiece", "apache-tvm-ffi", "compressed-tensors", "loguru", "peft"),
+    *("partial-json-parser", "sentencepiece", "apache-tvm-ffi", "compressed-tensors", "loguru", "peft", "bitsandbytes"),
 }
 #: The one line that names another project's distribution, to warn of it.
 WARNING = "without a path installs that one"

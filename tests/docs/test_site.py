@@ -21,7 +21,7 @@ def test_format_table_is_complete() -> None:
     from schemagen.schema.formats.table import FORMATS, PYTHON_FORMATS
 
     page = (ROOT / "docs" / "supported-schema.md").read_text(encoding="utf-8")
-    table = page[page.index("## Formats") : page.index("For Python types a format")]
+    table = page[page.index("## Formats") : page.index("For Python types, a format")]
     names = {
         name
         for row in re.findall(r"^\|[^|]+\|(.*)\|$", table, flags=re.MULTILINE)
