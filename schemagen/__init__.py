@@ -247,7 +247,10 @@ def __getattr__(name: str) -> Any:
     if name == "_core":
         return _compiled_core()
     if home is None:
-        raise AttributeError(f"module 'schemagen' has no attribute {name!r}")
+        from schemagen.options.table import FOREIGN_IN_MODULE
+
+        advice = FOREIGN_IN_MODULE.get(name, "")
+        raise AttributeError(f"module 'schemagen' has no attribute {name!r}{advice and ': '}{advice}")
     if home == __name__:
         return import_module(f"{home}.{name}")
     value = getattr(import_module(home), name)

@@ -62,3 +62,18 @@ def test_unknown_name_is_an_attribute_error() -> None:
 def test_dir_lists_the_lazy_names() -> None:
     """Completion in a shell shows names that nobody used yet."""
     assert set(schemagen.__all__) <= set(dir(schemagen))
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("generate", r"lm\(prompt, Person\)"),
+        ("Maybe", r"Person \| None"),
+        ("CFG", "schemagen.Lark"),
+        ("no_name", "'no_name'$"),
+    ],
+)
+def test_names_of_other_libraries_lead_to_ours(name, advice):
+    """Users who type by habit read the name to use instead."""
+    with pytest.raises(AttributeError, match=advice):
+        getattr(schemagen, name)
