@@ -31,7 +31,7 @@ PAGES = ROOT / "docs" / "cookbook"
 #: Pages of a command, which needs no program.
 COMMANDS = {"csv"}
 #: More than ten seconds with the bundled model.
-SLOW: set[str] = set()
+SLOW = {"agent", "judge", "quotations", "synthetic"}
 #: What the program of a page needs besides the tests' own packages; `make integrations` installs it.
 NEEDED = {"dataframe": "pandas"}
 SECTIONS = ["Input", "The class", "Run it", "Output", "What went wrong", "Check it"]
