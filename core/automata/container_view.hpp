@@ -46,7 +46,7 @@ public:
     // Whether the container has extra keys, which may not be used again, and how the key being read would become one.
     virtual bool has_used_keys(const Configuration& config) const = 0;
     virtual std::vector<std::string> used_key_suffixes(const Configuration& config) = 0;
-    // Whether the text so far matters. Then only the inside strings can be looked up.
+    // Whether the text so far matters. Then only the insides of strings can be looked up.
     virtual bool is_text_dependent(const Configuration& config) const = 0;
 
     static constexpr uint32_t kFirst = 1, kUnclear = UINT32_MAX;
