@@ -148,6 +148,18 @@ _HOMES = {
     "union": "schemagen.grammar.combinators",
 }
 
+_ASKED = "call the model with the prompt and the type: lm(prompt, Person)"
+_LOADED = "schemagen.load(name) or schemagen.from_transformers(model, tokenizer)"
+#: Names in the modules of other libraries -> the advice for users who look for them here. Python asks for the name of a
+#: submodule, too, before it imports it, so this needs no import.
+_ELSEWHERE = {
+    **dict.fromkeys(("generate", "json", "json_schema", "regex", "choice", "either", "format", "select"), _ASKED),
+    **dict.fromkeys(("models", "from_openai", "from_provider", "from_litellm", "patch"), _LOADED),
+    **dict.fromkeys(("cfg", "CFG"), "a grammar is schemagen.Lark(text), schemagen.GBNF(text) or schemagen.EBNF(text)"),
+    "Maybe": "write Person | None",
+    "Mode": "there is one way to enforce a type, so leave it out",
+}
+
 #: Importing `Vocabulary` also imports the compiler, which is needed next, so that the first call does not have to.
 _FRONT_END = ("schemagen.grammar.compiler", "schemagen.schema.normalise", "schemagen.engine.native.lowering")
 
@@ -247,9 +259,7 @@ def __getattr__(name: str) -> Any:
     if name == "_core":
         return _compiled_core()
     if home is None:
-        from schemagen.options.table import FOREIGN_IN_MODULE
-
-        advice = FOREIGN_IN_MODULE.get(name, "")
+        advice = _ELSEWHERE.get(name, "")
         raise AttributeError(f"module 'schemagen' has no attribute {name!r}{advice and ': '}{advice}")
     if home == __name__:
         return import_module(f"{home}.{name}")

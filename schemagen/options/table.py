@@ -271,18 +271,6 @@ FOREIGN_IN_LOAD = {
     "temperature": "it is an option of lm(...)",
 }
 
-_ASKED = "call the model with the prompt and the type: lm(prompt, Person)"
-_LOADED = "schemagen.load(name) or schemagen.from_transformers(model, tokenizer)"
-
-#: Names in the modules of other libraries -> the advice for users who look for them in `schemagen`.
-FOREIGN_IN_MODULE = {
-    **dict.fromkeys(("generate", "json", "json_schema", "regex", "choice", "either", "format", "select"), _ASKED),
-    **dict.fromkeys(("models", "from_openai", "from_provider", "from_litellm", "patch"), _LOADED),
-    **dict.fromkeys(("cfg", "CFG"), "a grammar is schemagen.Lark(text), schemagen.GBNF(text) or schemagen.EBNF(text)"),
-    "Maybe": "write Person | None",
-    "Mode": _NO_OPTIONS["mode"],
-}
-
 # --- reading values ----------------------------------------------------------------------------------------------------
 
 #: Options of transformers that are not listed, and how their values are read.
