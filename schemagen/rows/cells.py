@@ -28,6 +28,8 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _BLANKS = " \t\r\n,"
 #: References in a row, and models in models, that are followed.
 _DEEPEST = 8
+#: The JSON types of texts that may be missing.
+_TEXTS = frozenset({"string", "null"})
 #: The JSON types of a schema that does not say which.
 _ANY = frozenset({"any", "null"})
 
@@ -37,16 +39,15 @@ class Cell:
     """One column.
 
     Attributes:
-        only_text: Whether every value is a text or null, so that a cell such as ``12`` is a text.
+        kinds: The JSON types of its values (`_kinds`). If all are texts, a cell such as ``12`` is a text; if none is one,
+            ``TRUE``, as spreadsheets write it, is a boolean.
         empty: The JSON text that an empty cell stands for; None for a field that was left out.
         null: How null is written.
-        no_text: Whether no value is a text, so that ``TRUE``, as spreadsheets write it, is a boolean.
     """
 
-    only_text: bool
+    kinds: frozenset[str]
     empty: str | None = None
     null: str = ""
-    no_text: bool = False
 
     def written(self, value: str | None) -> str:
         """Return the cell of a JSON text; of None for a field that was left out."""
@@ -66,9 +67,9 @@ class Cell:
             return self.empty
         if cell == self.null:
             return "null"
-        if self.only_text and not cell.startswith('"'):
+        if self.kinds <= _TEXTS and not cell.startswith('"'):
             return json_text(cell)
-        if self.no_text and cell.lower() in ("true", "false"):
+        if not self.kinds & {"string", "any"} and cell.lower() in ("true", "false"):
             return cell.lower()
         try:
             json.loads(cell)
@@ -134,8 +135,7 @@ class CellTable:
             if fields is not None and len(set(self.names)) == len(self.names):
                 self._fields = fields
                 return
-        kinds = _kinds(schema, schema)
-        self._fields = Fields({"value": Cell(kinds <= {"string", "null"}, "null" if "null" in kinds else '""')})
+        self._fields = Fields({"value": _cell(schema, schema, is_required=True)})
         self._wrapped, self.names = True, ["value"]
 
     def is_text(self, *path: str) -> bool:
@@ -143,7 +143,7 @@ class CellTable:
         found = self._schema
         for name in path:
             found = _resolved(found, self._schema).get("properties", {}).get(name, {})
-        return _kinds(found, self._schema) <= {"string", "null"}
+        return _kinds(found, self._schema) <= _TEXTS
 
     def written(self, value: str) -> list[str]:
         """Return the cells of a value."""
@@ -179,13 +179,11 @@ def _fields(schema: Any, document: Mapping[str, Any], depth: int = 0, *, flat: b
 
 def _cell(schema: Mapping[str, Any], document: Mapping[str, Any], *, is_required: bool) -> Cell:
     kinds = _kinds(schema, document)
-    no_text = not kinds & {"string", "any"}
-    only_text = kinds <= {"string", "null"}
     if is_required:
-        return Cell(only_text, "null" if "null" in kinds or not only_text else '""', no_text=no_text)
+        return Cell(kinds, '""' if kinds == {"string"} else "null")
     # A field that is null by default may be left out instead.
     same = "null" not in kinds or schema.get("default", ...) is None
-    return Cell(only_text, None, "" if same else "null", no_text)
+    return Cell(kinds, None, "" if same else "null")
 
 
 def _kinds(schema: Any, document: Mapping[str, Any], depth: int = 0) -> frozenset[str]:
