@@ -88,18 +88,21 @@ class ProgressBar:
         self._show()
 
     def _show(self) -> None:
-        """Bring the bar up to date, if there is one to show."""
-        if self._silent:
-            return self._write_line()
-        if not self._at_once and self._clock() - self._began < PATIENCE_S:
-            return None
+        """Bring the bar up to date, or write a line, if either is due."""
+        now = self._clock()
+        if not self._silent and (self._at_once or now - self._began >= PATIENCE_S):
+            self._draw()
+        elif self._silent and self._lines and now - self._told >= LINE_S:
+            self._told = now
+            self._write_line()
+
+    def _draw(self) -> None:
         if self._bar is None:
             self._bar, self._task = self._start()
         speed, left = self._speed()
         self._bar.update(
             self._task, completed=self._kept + self._done, description=self._described, speed_text=speed, left_text=left
         )
-        return None
 
     @property
     def _described(self) -> str:
@@ -112,10 +115,8 @@ class ProgressBar:
         return speed_of(rows, seconds), left_of(self._total and self._total - self._kept - before, rows, seconds)
 
     def _write_line(self) -> None:
-        if self._lines and self._clock() - self._told >= LINE_S:
-            self._told = self._clock()
-            done = f"{self._kept + self._done}/{'?' if self._total is None else self._total}"
-            print(" ".join(filter(None, [self._described, done, *self._speed()])), file=sys.stderr, flush=True)  # noqa: T201
+        done = f"{self._kept + self._done}/{'?' if self._total is None else self._total}"
+        print(" ".join(filter(None, [self._described, done, *self._speed()])), file=sys.stderr, flush=True)  # noqa: T201
 
     def _start(self) -> tuple[Any, Any]:
         """Begin to draw; return the bar of rich and its task."""

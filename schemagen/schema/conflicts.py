@@ -248,9 +248,8 @@ class _Search:
         found: Any = self.document
         path: list[str | int] = []
         for step in steps_of(unquote(reference)):
-            token: Any = step
             try:
-                token = int(step) if isinstance(found, list) else step
+                token: Any = int(step) if isinstance(found, list) else step
                 found = found[token]
             except (LookupError, TypeError, ValueError):
                 return None
