@@ -150,8 +150,8 @@ _HOMES = {
 
 _ASKED = "call the model with the prompt and the type: lm(prompt, Person)"
 _LOADED = "schemagen.load(name) or schemagen.from_transformers(model, tokenizer)"
-#: Names in the modules of other libraries -> the advice for users who look for them here. Python asks for the name of a
-#: submodule, too, before it imports it, so this needs no import.
+#: Names in the modules of other libraries -> the advice for users who look for them here. Python looks up
+#: submodules here, too, before it imports them, so the lookup imports nothing.
 _ELSEWHERE = {
     **dict.fromkeys(("generate", "json", "json_schema", "regex", "choice", "either", "format", "select"), _ASKED),
     **dict.fromkeys(("models", "from_openai", "from_provider", "from_litellm", "patch"), _LOADED),

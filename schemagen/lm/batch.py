@@ -1,8 +1,8 @@
 """Many prompts, with a value or a failure for each: all at once for `batch`, one window after the other for `map`.
 
-Within a window rows are sorted by length and share batches, so a window should be several batches; and an interrupted
-job loses one window, so it should be short. Its time decides: the first one is small, and each is as large as takes about
-twenty seconds by the time of the one before.
+Within a window rows are sorted by length and share batches, so a window should be several batches. An interrupted job
+loses one window, so a window should be short. The first window is small. Each later one has as many rows as should take
+about twenty seconds, estimated from the window before it.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class _Piece:
         return cls(before, name if found is None else found[1], elements, form or "", conversion)
 
     def filled(self, cells: Mapping[str, Any]) -> str:
-        """Return the text with the cell; one of the errors of `PromptTemplate.fill` says that it does not fit."""
+        """Return the text with the cell; raises an error that `PromptTemplate.fill` catches if the cell does not fit."""
         if self.column is None:
             return self.before
         cell = cells[self.column]
@@ -89,7 +89,7 @@ class PromptTemplate:
         object.__setattr__(self, "names", tuple(dict.fromkeys(names)))
 
     def fill(self, cells: Mapping[str, Any]) -> str | None:
-        """Return the prompt of a row; None if a column is missing, or its cell has not the form that the text asks for.
+        """Return the prompt of a row; None if a column is missing, or its cell does not fit the format.
 
         A null cell is an empty text.
         """

@@ -31,7 +31,7 @@ _SETTINGS = "tokenizer_config.json"
 #: Steps that keep every byte of a normalised text.
 _HARMLESS = frozenset({"ByteLevel", "Digits", "NFC", "Split"})
 _OTHER_WAY = "install tokenizers, and use Vocabulary.from_tokenizer(tokenizers.Tokenizer.from_file(path))"
-#: What an added token says of itself, besides its id and its content.
+#: The flags of an added token.
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 #: The texts of the self-check, also after a space that the tokenizer may put there.
 _PROBES = tuple(f" {probe}".encode() for probe in PROBES)
@@ -169,7 +169,7 @@ class FileTokenizer:
 
 @contextmanager
 def _reading(path: Path, what: str, fix: str) -> Iterator[None]:
-    """Raise as `VocabularyError` what shows that a file is not as tokenizers writes it."""
+    """Turn the errors that a malformed file causes into a `VocabularyError`."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
