@@ -58,6 +58,11 @@ public:
     virtual Configuration start() = 0;
     virtual bool step(Configuration& config, uint8_t byte, Arena& arena) = 0;  // on false the config is unspecified
     virtual bool accepting(const Configuration& config) = 0;
+    // After the bytes of a token, or of a text that counts as one (kNoToken). False if the token cannot end here; the
+    // config is then unspecified. Changes nothing unless `Facets::counts_tokens`.
+    virtual bool end_token(Configuration&, uint32_t, Arena&) { return true; }
+    // A step of a search for texts, whose tokens are not known yet: reads a byte if any tokens allow it.
+    virtual bool search_step(Configuration& config, uint8_t byte, Arena& arena) { return step(config, byte, arena); }
     // A superset of the bytes that `step` takes.
     virtual ByteSet next_bytes(const Configuration& config) = 0;
     // A lower bound of the bytes to the nearest end; kFar and above: none.
@@ -67,9 +72,11 @@ public:
     virtual bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) = 0;
     // Why `byte` cannot follow, as the end of a sentence; `text` is all that was read. Frames may be made in `arena`.
     virtual std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) = 0;
+    // Why a token cannot end after its bytes, likewise.
+    virtual std::string refusal_of_end(const Configuration&, uint32_t) { return {}; }
     virtual uint64_t memory_bytes() const = 0;
 
-    static constexpr uint32_t kFar = UINT32_MAX / 4;
+    static constexpr uint32_t kFar = UINT32_MAX / 4, kNoToken = UINT32_MAX;
 
     struct Facets {
         StringView* strings = nullptr;
@@ -77,8 +84,9 @@ public:
         CompletionGuide* guide = nullptr;
         MaskFactory* masks = nullptr;
         TokenLister* lister = nullptr;
-        bool is_lively = true;   // whatever has begun can be finished; else ends are searched for, text by text
-        bool has_lines = false;  // of its texts, refusals name the line and column
+        bool is_lively = true;       // whatever has begun can be finished; else ends are searched for, text by text
+        bool has_lines = false;      // of its texts, refusals name the line and column
+        bool counts_tokens = false;  // whether texts go on differently with where their tokens end
     };
     const Facets& facets() const { return facets_; }
 

@@ -39,6 +39,7 @@ public:
     Lexer& lexer() { return lexer_; }
     Strands& strands() { return strands_; }
     const std::string& name(SymbolId symbol) const { return grammar_.name(symbol); }
+    bool may_follow(SymbolId terminal, SymbolId next) const { return grammar_.may_follow(terminal, next); }
     const Allowance& allowance() const { return allowance_; }
     // To describe the expectations at a place, in words.
     Expectations expectations();

@@ -10,16 +10,23 @@
 
 #include "automata/automaton.hpp"
 #include "context_free/parser.hpp"
+#include "context_free/token_counts.hpp"
 
 namespace schemagen {
 
 struct EmbeddedLanguage {
     SymbolId terminal;
     std::shared_ptr<Automaton> automaton;
-    ByteSet first;  // bytes that its texts begin with
-    ByteSet last;   // a superset of those that they end with
+    ByteSet first;                            // bytes that its texts begin with
+    ByteSet last;                             // a superset of those that they end with
+    std::shared_ptr<const TokenCount> count;  // null if its tokens are not counted
 
     void find_ends(bool is_json);
+    // A lower bound of the bytes to the end of a text that has taken so many tokens.
+    uint32_t min_bytes(const Configuration& inner, uint32_t tokens) const {
+        const uint32_t bytes = automaton->min_bytes(inner);
+        return count && tokens < count->least ? std::max(bytes, count->least - tokens) : bytes;
+    }
 };
 
 using EmbeddedLanguages = std::vector<EmbeddedLanguage>;

@@ -30,27 +30,60 @@ private:
 
 EmbeddedMasks::EmbeddedMasks(EmbeddedAutomaton& automaton, const VocabularyTables& tables, StringMasks& strings)
     : automaton_(automaton), tables_(tables), host_(automaton.host().make_masks(tables)) {
-    ByteSet first;
     for (const EmbeddedLanguage& language : automaton.languages()) {
-        first.add(language.first);
         MaskFactory* factory = language.automaton->facets().masks;
-        LanguageMasks masks;
+        std::unique_ptr<MaskEngine> inner;
         if (factory)
-            masks.inner = factory->make_masks(tables);
+            inner = factory->make_masks(tables);
         else
-            masks.inner = std::make_unique<Masks>(*language.automaton, tables, strings);
-        masks.leaving = tables.tokens_with(language.last, 1);
-        bytes_ += masks.leaving.memory_bytes();
-        languages_.push_back(std::move(masks));
+            inner = std::make_unique<Masks>(*language.automaton, tables, strings);
+        languages_.push_back({std::move(inner), std::nullopt});
     }
-    entering_ = tables.tokens_with(first, 0);
-    bytes_ += entering_.memory_bytes();
+}
+
+// Made when an embedded text is read first.
+const Trie& EmbeddedMasks::leaving_trie(uint32_t number) {
+    std::optional<Trie>& trie = languages_[number].leaving;
+    if (!trie) {
+        const EmbeddedLanguage& language = automaton_.languages()[number];
+        trie.emplace(tables_.tokens_with(language.last, automaton_.bytes_after(language)));
+        bytes_ += trie->memory_bytes();
+    }
+    return *trie;
+}
+
+// Made when one may be read first. Aligned texts begin at the beginning of a token.
+const Trie& EmbeddedMasks::entering_trie() {
+    if (!entering_) {
+        ByteSet first;
+        for (const EmbeddedLanguage& language : automaton_.languages())
+            if (!language.count || !language.count->is_aligned) first.add(language.first);
+        entering_.emplace(tables_.tokens_with(first));
+        bytes_ += entering_->memory_bytes();
+    }
+    return *entering_;
 }
 
 void EmbeddedMasks::add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena) {
-    walk_tokens(automaton_, trie, from, arena, [&](uint32_t node, const Configuration&) {
-        for (uint32_t token : trie.tokens_at(node)) set_bit(words.data(), token);
+    const bool counts = automaton_.facets().counts_tokens;
+    walk_tokens(automaton_, trie, from, arena, [&](uint32_t node, const Configuration& at) {
+        for (uint32_t token : trie.tokens_at(node)) {
+            if (counts) {
+                Configuration next = at;
+                if (!automaton_.end_token(next, token, arena)) continue;
+            }
+            set_bit(words.data(), token);
+        }
     });
+}
+
+// The tokens with which an aligned text begins where the parser is.
+void EmbeddedMasks::add_aligned(ParserState at, Promise promise, Words& words, Arena& arena) {
+    for (const EmbeddedStrand& strand : automaton_.aligned_after(at, promise))
+        if (strand.promise)  // of the lexeme before, which is rare
+            add_walk(tables_.all(), EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena), words, arena);
+        else
+            add_inner(strand, words, arena);
 }
 
 // Where no embedded text is being read.
@@ -60,7 +93,8 @@ void EmbeddedMasks::add_set(StrandSet set, Words& words, Arena& arena) {
     Words own(tables_.words(), 0);
     const Configuration config = EmbeddedAutomaton::with(set, {}, arena);
     host_->fill(config, own.data(), arena);
-    add_walk(entering_, config, own, arena);
+    add_walk(entering_trie(), config, own, arena);
+    automaton_.each_gap(set, [&](ParserState at, Promise promise) { add_aligned(at, promise, own, arena); });
     (at_sets_.add(set, 0) = kept_.kept(own)).add_to(words.data(), words.size());
 }
 
@@ -73,7 +107,8 @@ void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
     if (const StrandSet set = begun ? host.strands().set_of({after, begun, kNoPromise}) : kNoStrands)
         host_->fill(EmbeddedAutomaton::with(set, {}, arena), own.data(), arena);
     const EmbeddedStrand gap{after, EmbeddedStrand::kGap, kNoPromise, 0, {}};
-    add_walk(entering_, EmbeddedAutomaton::with(kNoStrands, {&gap, 1}, arena), own, arena);
+    add_walk(entering_trie(), EmbeddedAutomaton::with(kNoStrands, {&gap, 1}, arena), own, arena);
+    add_aligned(after, kNoPromise, own, arena);
     (after_.add(after, 0) = kept_.kept(own)).add_to(words.data(), words.size());
 }
 
@@ -83,8 +118,13 @@ void EmbeddedMasks::add_inner(const EmbeddedStrand& strand, Words& words, Arena&
     Configuration inner = strand.inner;
     if (ContainerView* view = automaton_.languages()[strand.language].automaton->facets().containers)
         view->settle(inner, arena);
+    const TokenCount* count = automaton_.languages()[strand.language].count.get();
+    if (count && strand.tokens == count->most) return;
     Words own(tables_.words(), 0);
-    languages_[strand.language].inner->fill(inner, own.data(), arena);
+    const uint32_t allowed = languages_[strand.language].inner->fill(inner, own.data(), arena);
+    if (count) automaton_.counter(strand.language)->tighten(inner, strand.tokens, own.data(), allowed, arena);
+    if (count && !count->members.empty())
+        for (size_t w = 0; w < words.size(); ++w) own[w] &= count->members[w];
     for (uint32_t token : tables_.eos()) clear_bit(own.data(), token);
     for (size_t w = 0; w < words.size(); ++w) words[w] |= own[w];
 }
@@ -97,7 +137,7 @@ const TokenSet& EmbeddedMasks::leaving(const EmbeddedStrand& strand, Arena& aren
     if (is_known_by)
         if (const TokenSet* known = leaving_.find(identity)) return *known;
     Words words(tables_.words(), 0);
-    add_walk(languages_[strand.language].leaving, alone, words, arena);
+    add_walk(leaving_trie(strand.language), alone, words, arena);
     own = kept_.kept(words);
     if (!is_known_by) return own;
     return leaving_.add(identity, heap_bytes(identity)) = own;
@@ -108,14 +148,15 @@ void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Are
     if (strand.promise)  // of the lexeme before, which is rare
         return add_walk(tables_.all(), EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena), words, arena);
     add_inner(strand, words, arena);
-    if (automaton_.languages()[strand.language].automaton->accepting(strand.inner))
-        add_after(strand.after, words, arena);
-    const Trie& trie = languages_[strand.language].leaving;
+    if (automaton_.has_ended(strand)) add_after(strand.after, words, arena);
+    const TokenCount* count = automaton_.languages()[strand.language].count.get();
+    if (count && (count->is_aligned || strand.tokens == count->most)) return;  // no token leaves it
+    const Trie& trie = leaving_trie(strand.language);
     if (!spelling_) {
         spelling_.emplace(tables_);
         automaton_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
     }
-    if (automaton_.languages()[strand.language].automaton->min_bytes(strand.inner) >= trie.max_depth) return;
+    if (automaton_.languages()[strand.language].min_bytes(strand.inner, strand.tokens) >= trie.max_depth) return;
     TokenSet own;
     leaving(strand, arena, own).add_to(words.data(), words.size());
 }

@@ -30,12 +30,15 @@ private:
     using Words = TokenSet::Words;
     struct LanguageMasks {
         std::unique_ptr<MaskEngine> inner;
-        Trie leaving;  // of the tokens in which it may end
+        std::optional<Trie> leaving;  // of the tokens in which it may end
     };
+    const Trie& leaving_trie(uint32_t number);
+    const Trie& entering_trie();
     void add_set(StrandSet set, Words& words, Arena& arena);
     void add_after(ParserState after, Words& words, Arena& arena);
     void add_embedded(const EmbeddedStrand& strand, Words& words, Arena& arena);
     void add_inner(const EmbeddedStrand& strand, Words& words, Arena& arena);
+    void add_aligned(ParserState at, Promise promise, Words& words, Arena& arena);
     void add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena);
     const TokenSet& leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own);
     void make_room();
@@ -56,7 +59,7 @@ private:
     std::unique_ptr<MaskEngine> host_;
     std::vector<LanguageMasks> languages_;
     std::optional<Spelling> spelling_;  // when an embedded text was read
-    Trie entering_;                     // of the tokens in which an embedded text may begin
+    std::optional<Trie> entering_;      // of the tokens in which an embedded text may begin
     TokenSets kept_;
     MaskCache<StrandSet, TokenSet> at_sets_;  // where no embedded text is being read
     MaskCache<ParserState, TokenSet> after_;  // an embedded text that was read before the token

@@ -401,6 +401,15 @@ LexemeSets::SetId FrameParser::viable(ParserState state) {
     return viable_[state] = sets_.intern(std::move(lexemes));
 }
 
+bool FrameParser::reads(ParserState state, SymbolId terminal) const {
+    const auto flat = states_[state];
+    for (size_t k = 1; k + 1 < flat.size(); k += 2)
+        for (ItemId item : vectors_[flat[k + 1]])
+            for (const auto& edge : grammar_.edges(item))
+                if (edge.symbol == terminal) return true;
+    return false;
+}
+
 // ---- how much is left ---------------------------------------------------------------------------------------------
 
 uint32_t FrameParser::min_bytes_after(FrameId frame, SymbolId rule) {

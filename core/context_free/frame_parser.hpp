@@ -36,6 +36,8 @@ public:
     ParserState start() override { return start_; }
     ParserState shift(ParserState state, SymbolId terminal) override;
     LexemeSets::SetId viable(ParserState state) override;
+    // Whether a terminal may come next.
+    bool reads(ParserState state, SymbolId terminal) const;
     bool accepting(ParserState state) override { return states_[state][0] != 0; }
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override;

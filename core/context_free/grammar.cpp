@@ -122,7 +122,9 @@ bool add_set(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
 // The sets of the textbooks, with items for productions: the symbols that may begin after a symbol, and those that may
 // follow the rule where the rest of it may be empty.
 void ContextFreeGrammar::find_follow() {
-    const std::vector<TerminalSet> first = first_sets();
+    const std::vector<bool> empty = without_text();
+    const std::vector<TerminalSet> first = first_sets(empty);
+    std::vector<bool> ends(accepting_);  // but for symbols without text
     TerminalSet ignored(terminal_count_ / 64 + 1, 0);
     for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal)
         if (ignored_[terminal]) ignored[terminal / 64] |= uint64_t{1} << (terminal % 64);
@@ -133,7 +135,8 @@ void ContextFreeGrammar::find_follow() {
             poll();
             for (const Edge& edge : edges_[item]) {
                 changed = add_set(follow_[edge.symbol], first[edge.target]) || changed;
-                if (ends_[edge.target]) changed = add_set(follow_[edge.symbol], follow_[rule_of_[item]]) || changed;
+                if (!ends[item] && ends[edge.target] && empty[edge.symbol]) ends[item] = changed = true;
+                if (ends[edge.target]) changed = add_set(follow_[edge.symbol], follow_[rule_of_[item]]) || changed;
             }
         }
     }
@@ -149,7 +152,23 @@ void ContextFreeGrammar::find_follow() {
     }
 }
 
-std::vector<ContextFreeGrammar::TerminalSet> ContextFreeGrammar::first_sets() const {
+// Of each symbol, whether it derives the empty text, marks aside.
+std::vector<bool> ContextFreeGrammar::without_text() const {
+    std::vector<bool> empty(names_.size(), false), ends(accepting_);
+    for (SymbolId mark : marks_) empty[mark] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        poll();
+        for (auto item = static_cast<ItemId>(item_count()); item-- > 0;)
+            for (const Edge& edge : edges_[item])
+                if (!ends[item] && ends[edge.target] && empty[edge.symbol]) ends[item] = changed = true;
+        for (auto rule = static_cast<SymbolId>(terminal_count_); rule < names_.size(); ++rule)
+            if (!empty[rule] && ends[first_item(rule)]) empty[rule] = changed = true;
+    }
+    return empty;
+}
+
+std::vector<ContextFreeGrammar::TerminalSet> ContextFreeGrammar::first_sets(const std::vector<bool>& empty) const {
     std::vector<TerminalSet> first(item_count(), TerminalSet(terminal_count_ / 64 + 1, 0));
     for (bool changed = true; changed;) {
         changed = false;
@@ -164,7 +183,7 @@ std::vector<ContextFreeGrammar::TerminalSet> ContextFreeGrammar::first_sets() co
                     word |= bit;
                     changed = true;
                 }
-                if (nullable(edge.symbol)) changed = add_set(first[item], first[edge.target]) || changed;
+                if (empty[edge.symbol]) changed = add_set(first[item], first[edge.target]) || changed;
             }
         }
     }

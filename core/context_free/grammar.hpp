@@ -46,6 +46,8 @@ public:
     LexemeId add_lexeme(const Lexeme& lexeme);
     // Of a terminal without lexemes: the bytes of its shortest text.
     void set_min_bytes(SymbolId terminal, uint32_t bytes) { own_min_bytes_[terminal] = bytes; }
+    // A terminal without text (captures.hpp): symbols after it may follow those before it.
+    void set_mark(SymbolId terminal) { marks_.push_back(terminal); }
     // `edges`: (item, symbol, item), `accepting`: items at which the rule may end; items count from 0, the first one is
     // the start. The symbols of later rules may be named.
     SymbolId add_rule(std::string name, uint32_t items,
@@ -85,14 +87,16 @@ private:
     void close_items();
     void measure(Kernel& kernel);
     using TerminalSet = std::vector<uint64_t>;  // [terminal / 64]
-    std::vector<TerminalSet> first_sets() const;
+    std::vector<TerminalSet> first_sets(const std::vector<bool>& empty) const;
     void find_follow();
+    std::vector<bool> without_text() const;
 
     SymbolId start_ = 0;
     uint32_t terminal_count_ = 0;
-    std::vector<std::string> names_;                 // [symbol]
-    std::vector<bool> ignored_;                      // [terminal]
-    std::vector<uint32_t> own_min_bytes_;            // [terminal] without lexemes
+    std::vector<std::string> names_;       // [symbol]
+    std::vector<bool> ignored_;            // [terminal]
+    std::vector<uint32_t> own_min_bytes_;  // [terminal] without lexemes
+    std::vector<SymbolId> marks_;
     std::vector<Lexeme> lexemes_;                    // [lexeme]
     std::vector<std::vector<LexemeId>> lexemes_of_;  // [terminal]
     std::vector<ItemId> first_items_;                // [rule]

@@ -197,8 +197,7 @@ const ByteSet& Lexer::first_bytes(LexemeId id) {
     return *first_[id];
 }
 
-bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
-    const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+const ByteSet& Lexer::bytes_after(SymbolId terminal) {
     if (following_bytes_.empty()) following_bytes_.resize(grammar_.terminal_count());
     if (!following_bytes_[terminal]) {
         ByteSet bytes;
@@ -209,7 +208,7 @@ bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
         }
         following_bytes_[terminal] = std::make_unique<ByteSet>(bytes);
     }
-    return following_bytes_[terminal]->has(byte);
+    return *following_bytes_[terminal];
 }
 
 // ---- promises -----------------------------------------------------------------------------------------------------

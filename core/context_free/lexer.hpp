@@ -82,7 +82,11 @@ public:
     const ByteSet& nearer_bytes(const Component& component);
 
     // Whether the text after a lexeme can begin with a byte, wherever the parser is.
-    bool may_follow(LexemeId lexeme, uint8_t byte);
+    bool may_follow(LexemeId lexeme, uint8_t byte) {
+        return bytes_after(grammar_.lexemes()[lexeme].terminal).has(byte);
+    }
+    // The bytes that lexemes after a terminal begin with.
+    const ByteSet& bytes_after(SymbolId terminal);
 
     // The rest of a promise after a byte. kBroken if the byte must not come.
     Promise keep(Promise promise, uint8_t byte);

@@ -116,7 +116,9 @@ bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena
     ends_.limit_work(kMostWork);
     walk_tokens(
         automaton_, trie, config, arena,
-        [&](uint32_t node, const Configuration& next) {
+        [&](uint32_t node, const Configuration& at) {
+            Configuration next = at;
+            if (!automaton_.end_token(next, trie.tokens_at(node).front(), arena)) return;
             if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
             visit(Tokens{trie.tokens_at(node)}, need);
             last = next;
@@ -204,7 +206,9 @@ bool BudgetMasks::each_place(const Configuration& config, uint32_t budget, Arena
     Configuration last;
     bool asked = false, fit = false;
     ends_.limit_work(kMostWork);
-    walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& next) {
+    walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& at) {
+        Configuration next = at;
+        if (!automaton_.end_token(next, tables_.all().tokens_at(node).front(), arena)) return;
         if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
         visit(node, fit);
         last = next;

@@ -71,7 +71,7 @@ uint32_t Completions::bound(const Configuration& config, uint32_t id) {
 // The configuration after a byte. Fails if that is more than one text may ask for: an unread byte leads to no end.
 bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
     try {
-        if (!automaton_.step(config, byte, arena)) return false;
+        if (!automaton_.search_step(config, byte, arena)) return false;
         if (!automaton_.accepting(config)) automaton_.min_bytes(config);  // may make alternatives, too
         return true;
     } catch (const LimitExceeded& error) {
@@ -292,7 +292,7 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
     Configuration at = config;
     auto go = [&](uint8_t byte) {
         text.push_back(static_cast<char>(byte));
-        return automaton_.step(at, byte, arena);
+        return automaton_.search_step(at, byte, arena);
     };
     while (!automaton_.accepting(at)) {
         if (text.size() > kMostBytes) return gave_up_ = true, false;
@@ -372,13 +372,19 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     }
     text.clear();
     std::vector<uint32_t> ids;
+    const bool counts = automaton_.facets().counts_tokens;
     Arena::Mark mark = arena.mark();
-    bool found = follow(config, arena, text, ids, false);
+    bool found = follow(config, arena, text, ids, counts);
     arena.release(mark);
     spend(text.size());
     if (!found) {
         if (id != kNone && work_ > 0) known_[id].tokens = kNever;
         return kNever;
+    }
+    if (counts) {
+        const uint32_t told = count_by_reading(config, text, arena);
+        if (id != kNone) known_[id].tokens = told;
+        return told;
     }
     const size_t size = text.size();
     const std::vector<uint32_t> fewest = count_tokens(text, ids.back());
@@ -388,6 +394,48 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
         known_[ids[k]].next = ids[k + 1];
     }
     return fewest[0];
+}
+
+// The fewest tokens that write the text, where the automaton counts tokens: breadth first over the places of the text.
+// If that takes too long, the fewest that spell it.
+uint32_t Completions::count_by_reading(const Configuration& config, const std::string& text, Arena& arena) {
+    constexpr size_t kMostRead = 20'000;
+    struct Place {
+        Configuration config;
+        size_t at;
+    };
+    const Trie& trie = tables_.all();
+    std::unordered_set<uint64_t> seen;
+    std::vector<Place> places{{config, 0}}, following;
+    const Arena::Mark mark = arena.mark();
+    uint32_t tokens = 0;
+    for (size_t read = 0; !places.empty() && read < kMostRead; places.swap(following)) {
+        ++tokens;
+        following.clear();
+        for (const Place& place : places) {
+            Configuration at = place.config;
+            uint32_t node = trie.root();
+            for (size_t end = place.at; end < text.size(); ++read) {
+                poll();
+                const auto byte = static_cast<uint8_t>(text[end++]);
+                node = trie.child_of(node, byte);
+                if (node == Trie::kNone || !automaton_.step(at, byte, arena)) break;
+                if (trie.tokens_at(node).empty()) continue;
+                Configuration next = at;
+                if (!automaton_.end_token(next, trie.tokens_at(node).front(), arena)) continue;
+                if (end == text.size() && automaton_.accepting(next)) return arena.release(mark), tokens;
+                std::vector<uint64_t> key{end};
+                if (automaton_.identity(next, true, key)) {
+                    uint64_t hash = key.size();
+                    for (uint64_t part : key) hash = mix(hash, part);
+                    if (!seen.insert(hash).second) continue;
+                }
+                following.push_back({next, end});
+            }
+        }
+    }
+    arena.release(mark);
+    return spelling_->fewest_tokens(text)[0];
 }
 
 uint32_t Completions::most(const Configuration& config) {

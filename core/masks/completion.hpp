@@ -112,6 +112,7 @@ private:
     void keep_way_to(const std::vector<Reached>& reached, uint32_t node);
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids, bool whole);
     bool is_noted(uint32_t id) const;
+    uint32_t count_by_reading(const Configuration& config, const std::string& text, Arena& arena);
     std::vector<uint32_t> count_tokens(std::string& text, uint32_t id) const;
 
     Automaton& automaton_;

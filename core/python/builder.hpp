@@ -14,6 +14,7 @@
 
 #include "automata/regex_automaton.hpp"
 #include "automata/shared_automata.hpp"
+#include "context_free/counting_automaton.hpp"
 #include "context_free/embedded_automaton.hpp"
 #include "json/json_automaton.hpp"
 #include "masks/spelling.hpp"
@@ -206,6 +207,9 @@ public:
         std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
     // Terminals that are read by a constraint, which cannot be used any more.
     using EmbeddedConstraints = std::vector<std::pair<SymbolId, std::shared_ptr<Constraint>>>;
+    // Of embedded constraints: fewest and most tokens, whether aligned, and the tokens; see TokenCount.
+    using TokenCounts =
+        std::vector<std::tuple<SymbolId, uint32_t, std::optional<uint32_t>, bool, std::vector<uint32_t>>>;
     // Actions by state (symbol, reduces, target), productions (rule, length), lexemes by state, start and end state, as
     // `LrTables` has them.
     using Tables =
@@ -219,14 +223,18 @@ public:
                                              const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start,
                                              uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
                                              const std::optional<Tables>& lr, const std::optional<Indents>& indents,
-                                             const EmbeddedConstraints& embedded) {
+                                             const EmbeddedConstraints& embedded, const TokenCounts& counts) {
         EmbeddedLanguages languages = take(embedded);
+        for (const auto& [terminal, least, most, is_aligned, members] : counts)
+            for (EmbeddedLanguage& language : languages)
+                if (language.terminal == terminal)
+                    language.count = count_of(least, most, is_aligned, members, tables->words());
         const Call call(*this);
         if (!languages.empty()) prepare(languages, Spelling(*tables));
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
         for (const EmbeddedLanguage& language : languages)
-            grammar.set_min_bytes(language.terminal, language.automaton->min_bytes(language.automaton->start()));
+            grammar.set_min_bytes(language.terminal, language.min_bytes(language.automaton->start(), 0));
         std::vector<LexemeId> numbers;  // kUnread for one without texts
         for (const auto& [terminal, text, longer, marked] : lexemes) {
             const bool is_unread = shared_->kernel.is_empty(text);
@@ -242,8 +250,51 @@ public:
         auto host = std::make_unique<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
         if (!host->has_texts()) return nullptr;
         if (languages.empty()) return constraint(std::move(host), std::move(tables));
-        return constraint(std::make_shared<EmbeddedAutomaton>(shared_, std::move(host), std::move(languages), true),
-                          std::move(tables));
+        return constraint(
+            std::make_shared<EmbeddedAutomaton>(shared_, std::move(host), std::move(languages), tables, nullptr),
+            tables);
+    }
+    // Marks of labelled parts, for a constraint of the same grammar without them (captures.hpp). `embedded`: the
+    // terminals of its embedded languages, in their order; UINT32_MAX for one that no longer occurs. `marks`: label,
+    // and whether it opens.
+    void label(Constraint& constraint, const std::vector<std::pair<std::string, bool>>& terminals,
+               const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
+               const std::vector<SymbolId>& embedded, const std::vector<std::tuple<SymbolId, uint32_t, bool>>& marks,
+               std::vector<std::string> labels) {
+        ContextFreeGrammar grammar;
+        {
+            const Call call(*this);
+            for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
+            for (const auto& [terminal, label, opens] : marks) grammar.set_mark(terminal);
+            for (const auto& [terminal, text, longer, marked] : lexemes)
+                if (!shared_->kernel.is_empty(text)) grammar.add_lexeme({terminal, text, longer, marked});
+            for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
+            grammar.finish(start, shared_->kernel);
+        }
+        std::vector<Mark> all;
+        for (const auto& [terminal, label, opens] : marks) all.push_back({terminal, label, opens});
+        const Allowance allowance{budget_.max_states, max_alternatives};
+        constraint.label(shared_, std::move(grammar), std::move(all), embedded, std::move(labels), allowance);
+    }
+    // Of one grammar: without its bounds of tokens, and with them. Neither constraint can be used any more.
+    std::shared_ptr<Constraint> counting(Constraint& free, Constraint& counted) {
+        auto with_counts = std::dynamic_pointer_cast<EmbeddedAutomaton>(counted.give_automaton(shared_));
+        std::shared_ptr<Automaton> without = free.give_automaton(shared_);
+        if (!without || !with_counts) throw nb::value_error("a constraint of another generation");
+        const Call call(*this);
+        auto automaton = std::make_shared<CountingAutomaton>(shared_, std::move(without), std::move(with_counts));
+        return constraint(std::move(automaton), counted.tables);
+    }
+    static std::shared_ptr<const TokenCount> count_of(uint32_t least, std::optional<uint32_t> most, bool is_aligned,
+                                                      const std::vector<uint32_t>& members, size_t words) {
+        auto count = std::make_shared<TokenCount>();
+        count->least = least;
+        count->most = most.value_or(TokenCount::kNoBound);
+        count->is_aligned = is_aligned;
+        if (!members.empty()) count->members.assign(words, 0);
+        for (uint32_t token : members)
+            if (token / 32 < words) set_bit(count->members.data(), token);
+        return count;
     }
     static std::shared_ptr<const Indentation> read(const Indents& given) {
         const auto& [symbols, newlines, opening, closing] = given;
@@ -281,7 +332,7 @@ private:
         for (const auto& [terminal, inner] : embedded) {
             std::shared_ptr<Automaton> automaton = inner->give_automaton(shared_);
             if (!automaton) throw nb::value_error("an embedded constraint of another generation");
-            out.push_back({terminal, std::move(automaton), {}, {}});
+            out.push_back({terminal, std::move(automaton), {}, {}, nullptr});
         }
         return out;
     }

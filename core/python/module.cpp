@@ -263,16 +263,16 @@ std::string explanation(Matcher& matcher, int64_t id) {
     if (id < 0 || id >= tables.size())
         return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
     std::string_view bytes = tables.token(static_cast<uint32_t>(id));
-    auto [read, why] = matcher.probe(bytes);
+    auto [read, why] = matcher.probe(bytes, static_cast<uint32_t>(id));
     const bool marked = tables.has_marks() && !bytes.empty() && is_mark(static_cast<uint8_t>(bytes[0]));
-    if (marked && read == bytes.size()) return name + " is allowed: the grammar names it here";
+    if (marked && read == bytes.size() && why.empty()) return name + " is allowed: the grammar names it here";
     if (tables.is_eos(static_cast<uint32_t>(id)))
         return name + " (EOS) is " +
                (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
     if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
     if (marked) return name + " is not allowed: " + why;
     name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
-    if (read == bytes.size()) return name + " is allowed";
+    if (read == bytes.size()) return name + (why.empty() ? " is allowed" : " is not allowed: " + why);
     return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) +
            " bytes, " + why;
 }
@@ -717,7 +717,10 @@ void bind_builder(nb::module_& m) {
         .def("json", &Builder::json)
         .def("context_free", &Builder::context_free, "terminals"_a, "lexemes"_a, "rules"_a, "start"_a,
              "max_alternatives"_a, "tables"_a, "lr"_a = nb::none(), "indents"_a = nb::none(),
-             "embedded"_a = Builder::EmbeddedConstraints())
+             "embedded"_a = Builder::EmbeddedConstraints(), "counts"_a = Builder::TokenCounts())
+        .def("label", &Builder::label, "constraint"_a, "terminals"_a, "lexemes"_a, "rules"_a, "start"_a,
+             "max_alternatives"_a, "embedded"_a, "marks"_a, "labels"_a)
+        .def("counting", &Builder::counting, "free"_a, "counted"_a)
         .def("shares", &Builder::shares)
         .def("regex", &Builder::regex);
 }
@@ -745,6 +748,7 @@ void bind_constraint(nb::module_& m) {
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
         .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def_prop_ro("counts_tokens", [](const Constraint& c) { return c.counts_tokens; })
         .def_prop_ro("is_lively",
                      [](Constraint& c) {
                          const Work call;
@@ -769,6 +773,60 @@ nb::object refuse_pickle(Matcher&) {
                "for a copy call fork() or copy.deepcopy(matcher); elsewhere compile the same spec, and accept the same "
                "tokens");
     throw nb::python_error();
+}
+
+using EventList = std::vector<std::tuple<uint32_t, bool, size_t>>;  // label, whether it opens, byte of the text
+
+EventList listed(const CaptureGrammar::Events& events) {
+    EventList out;
+    out.reserve(events.size());
+    for (const CaptureGrammar::Event& event : events) out.emplace_back(event.label, event.opens, event.at);
+    return out;
+}
+
+std::vector<EventList> readings(Matcher& matcher, size_t skip) {
+    std::vector<EventList> out;
+    for (const CaptureGrammar::Events& events : matcher.readings(skip)) out.push_back(listed(events));
+    return out;
+}
+
+std::optional<EventList> whole_reading(Matcher& matcher, size_t skip) {
+    const auto events = matcher.whole_reading(skip);
+    if (!events) return std::nullopt;
+    return listed(*events);
+}
+
+// The events that all lists begin with.
+EventList common_beginning(const std::vector<EventList>& lists) {
+    EventList out = lists.empty() ? EventList{} : lists.front();
+    for (const EventList& list : lists)
+        out.resize(std::mismatch(out.begin(), out.end(), list.begin(), list.end()).first - out.begin());
+    return out;
+}
+
+using Captures = std::vector<std::tuple<std::string, size_t, std::optional<size_t>>>;  // label, begin, end
+
+Captures captures(Matcher& matcher, std::optional<bool> complete) {
+    const bool is_whole = complete.value_or(matcher.terminated());
+    const std::optional<EventList> whole = is_whole ? whole_reading(matcher, 0) : std::nullopt;
+    if (is_whole && !whole)
+        throw OptionMisuse("captures(complete=True) of a text that is not complete", "the text may not end here",
+                           "leave complete= out for the captures that are certain so far", "MatcherError");
+    Captures out;
+    std::vector<size_t> open;
+    for (const auto& [label, opens, at] : whole ? *whole : common_beginning(readings(matcher, 0))) {
+        const auto marks = std::count_if(matcher.text().begin(), matcher.text().begin() + static_cast<ptrdiff_t>(at),
+                                         [](char byte) { return is_mark(static_cast<uint8_t>(byte)); });
+        const size_t where = at - static_cast<size_t>(marks);
+        if (opens) {
+            open.push_back(out.size());
+            out.emplace_back(matcher.label(label), where, std::nullopt);
+        } else {
+            std::get<2>(out[open.back()]) = where;
+            open.pop_back();
+        }
+    }
+    return out;
 }
 
 std::optional<uint32_t> tokens_to_finish(Matcher& matcher) {
@@ -822,6 +880,9 @@ void bind_matcher(nb::module_& m) {
         .def("shortest_completion", &shortest_completion, nb::lock_self())
         .def_prop_ro("steps", &Matcher::steps)
         .def_prop_ro("eos_token_ids", &eos_of)
+        .def("captures", &captures, "complete"_a = nb::none(), nb::lock_self())
+        .def("readings", &readings, "skip"_a = 0, nb::lock_self())
+        .def("whole_reading", &whole_reading, "skip"_a = 0, nb::lock_self())
         .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())
         .def("place", &Matcher::place, nb::lock_self())
         .def("forced_tokens", &forced_tokens, nb::lock_self())

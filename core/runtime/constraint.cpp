@@ -1,5 +1,6 @@
 #include "runtime/constraint.hpp"
 
+#include "context_free/counting_automaton.hpp"
 #include "util/heap.hpp"
 
 namespace schemagen {
@@ -8,12 +9,15 @@ namespace schemagen {
 void Constraint::renew() {
     std::shared_ptr<SharedAutomata> shared = SharedAutomata::apart();
     std::shared_ptr<Automaton> automaton;
+    std::unique_ptr<CaptureGrammar> captures;
     {
         const SharedLock reading(*engine_->shared, budget);
         const ExclusiveLock guard(*shared);
         automaton = engine_->automaton->renewed(shared);
+        if (engine_->captures) captures = engine_->captures->renewed(shared, embedded_in(*automaton));
     }
     engine_ = std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables);
+    engine_->captures = std::move(captures);
     budget.nodes = budget.states = 0;
     ++epoch_;
 }
@@ -40,6 +44,26 @@ bool Constraint::move_out() {
     return true;
 }
 
+void Constraint::label(const std::shared_ptr<SharedAutomata>& shared, ContextFreeGrammar grammar,
+                       std::vector<Mark> marks, std::vector<SymbolId> embedded, std::vector<std::string> labels,
+                       const Allowance& allowance) {
+    const Work call(budget.max_seconds);
+    const WorkLock lock(mutex);
+    auto make = [&](ContextFreeGrammar own) {
+        EmbeddedAutomaton* languages = embedded_in(*engine_->automaton);
+        engine_->captures = std::make_unique<CaptureGrammar>(engine_->shared, std::move(own), std::move(marks),
+                                                             std::move(embedded), languages, allowance);
+        labels_ = std::move(labels);
+    };
+    if (engine_->shared == shared) {
+        const ExclusiveLock guard(*shared);
+        return make(std::move(grammar));
+    }
+    const SharedLock reading(*shared, budget);
+    const ExclusiveLock guard(*engine_->shared);
+    make(grammar.moved_to(engine_->shared->kernel, shared->kernel));
+}
+
 uint64_t Constraint::begin_anew() {
     const Work call(budget.max_seconds);
     const WorkLock lock(mutex);
@@ -53,7 +77,8 @@ uint64_t Constraint::memory_bytes() {
         const std::shared_lock lock(mutex, std::adopt_lock);
         uint64_t bytes = heap_block(sizeof(*this)) + heap_block(sizeof(*engine_)) + engine_->automaton->memory_bytes() +
                          engine_->masks->memory_bytes() + engine_->completions.memory_bytes() +
-                         engine_->budget_masks.memory_bytes();
+                         engine_->budget_masks.memory_bytes() +
+                         (engine_->captures ? engine_->captures->memory_bytes() : 0);
         if (engine_->shared->is_apart()) bytes += engine_->shared->memory_bytes();
         memory_bytes_.store(bytes, std::memory_order_relaxed);
     }

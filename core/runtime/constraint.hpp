@@ -16,6 +16,7 @@
 #include "automata/automaton.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
+#include "context_free/captures.hpp"
 #include "masks/budget_masks.hpp"
 #include "masks/completion.hpp"
 #include "masks/masks.hpp"
@@ -28,6 +29,7 @@ struct Constraint final : ForkSafe, Tenant {
     Constraint(std::shared_ptr<SharedAutomata> shared, std::shared_ptr<Automaton> automaton,
                std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
         : tables(std::move(tables_)),
+          counts_tokens(automaton->facets().counts_tokens),
           budget(budget_),
           engine_(std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables)) {}
 
@@ -37,6 +39,12 @@ struct Constraint final : ForkSafe, Tenant {
     MaskEngine& masks() { return *engine_->masks; }
     Completions& completions() { return engine_->completions; }
     BudgetMasks& budget_masks() { return engine_->budget_masks; }
+    // Which of its parts are labelled, or null.
+    CaptureGrammar* captures() { return engine_->captures.get(); }
+    const std::vector<std::string>& labels() const { return labels_; }
+    // Label its parts, by a grammar over the nodes of `shared`. Not for callers that hold the mutex.
+    void label(const std::shared_ptr<SharedAutomata>& shared, ContextFreeGrammar grammar, std::vector<Mark> marks,
+               std::vector<SymbolId> embedded, std::vector<std::string> labels, const Allowance& allowance);
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
     bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
@@ -51,6 +59,7 @@ struct Constraint final : ForkSafe, Tenant {
     auto work(bool reads, const Sync& sync, const Task& task);
 
     const std::shared_ptr<const VocabularyTables> tables;
+    const bool counts_tokens;  // as Automaton::Facets
     Budget budget;
     std::shared_timed_mutex mutex;
 
@@ -74,6 +83,7 @@ private:
         std::unique_ptr<MaskEngine> masks;
         Completions completions;
         BudgetMasks budget_masks;
+        std::unique_ptr<CaptureGrammar> captures;
     };
     // While one task has a new epoch for itself.
     class Alone {
@@ -92,7 +102,8 @@ private:
 
     std::unique_ptr<Engine> engine_;
     uint64_t epoch_ = 1;
-    bool given_ = false;  // its automaton belongs to another constraint
+    std::vector<std::string> labels_;  // [number of a label]
+    bool given_ = false;               // its automaton belongs to another constraint
     // As of the last call that found the constraint idle; before one, the size of the parts alone.
     std::atomic<uint64_t> memory_bytes_{sizeof(Constraint) + sizeof(Engine)};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "util/bits.hpp"
 #include "util/hash.hpp"
 #include "util/shown.hpp"
 
@@ -13,7 +14,7 @@ Matcher::Matcher(std::shared_ptr<Constraint> constraint)
     const Work call;
     Work::lock_shared(constraint_->mutex);
     const std::shared_lock lock(constraint_->mutex, std::adopt_lock);
-    history_.push_back({constraint_->automaton().start(), 0});
+    history_.push_back({constraint_->automaton().start(), 0, Automaton::kNoToken});
     epoch_ = constraint_->epoch();
 }
 
@@ -43,6 +44,12 @@ auto Matcher::reading(const Task& task) {
     return constraint_->work(true, [&] { sync(); }, task);
 }
 
+// The first if that suffices: where tokens are counted, ends are searched for.
+template <class Task>
+auto Matcher::stepping(const Task& task) {
+    return constraint_->work(!constraint_->counts_tokens, [&] { sync(); }, task);
+}
+
 template <class Task>
 auto Matcher::making(const Task& task) {
     return constraint_->work(false, [&] { sync(); }, task);
@@ -53,7 +60,7 @@ void Matcher::sync() {
     if (epoch_ == constraint_->epoch()) return;
     Automaton& automaton = constraint_->automaton();
     auto arena = std::make_shared<Arena>();
-    std::vector<Step> history{{automaton.start(), 0}};
+    std::vector<Step> history{{automaton.start(), 0, Automaton::kNoToken}};
     for (size_t k = 1; k < history_.size(); ++k) {
         Configuration next = history.back().config;
         for (size_t at = history_[k - 1].read; at < history_[k].read; ++at) {
@@ -61,10 +68,12 @@ void Matcher::sync() {
             if (!automaton.step(next, static_cast<uint8_t>(text_[at]), *arena))
                 throw std::logic_error("a text that was accepted is not accepted any more");
         }
+        automaton.end_token(next, history_[k].token, *arena);
         settle(next, *arena);
-        history.push_back({next, history_[k].read});
+        history.push_back({next, history_[k].read, history_[k].token});
     }
     history_ = std::move(history);
+    followed_.clear();
     arena_ = std::move(arena);
     shared_.clear();
     epoch_ = constraint_->epoch();
@@ -82,7 +91,7 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
         }
     }
     if (budget == kNoBudget)
-        return reading([&] {
+        return stepping([&] {
             Scope scope(*arena_);
             return constraint_->masks().fill(config(), words, *arena_);
         });
@@ -129,7 +138,7 @@ std::optional<uint8_t> Matcher::step_if_forced(Configuration& at) {
     for (unsigned b = 0; b < 256; ++b) {
         const auto byte = static_cast<uint8_t>(b);
         Configuration next = at;
-        if (!possible.has(byte) || !automaton.step(next, byte, *arena_)) continue;
+        if (!possible.has(byte) || !automaton.search_step(next, byte, *arena_)) continue;
         if (found) return std::nullopt;
         only = next;
         found = byte;
@@ -153,7 +162,33 @@ std::vector<uint32_t> Matcher::forced_run(size_t most) {
         if (end == begin || constraint_->tables->is_eos(longest)) break;
         run.push_back(longest);
     }
-    return run;
+    if (!constraint_->counts_tokens) return run;
+    run.resize(count_allowed(run));
+    return run.empty() ? only_token() : run;
+}
+
+// The token that is allowed next if it is the only one, and none that ends the text.
+std::vector<uint32_t> Matcher::only_token() {
+    std::vector<uint32_t> words(tables().words());
+    if (terminated_ || fill(words.data()) != 1) return {};
+    uint32_t only = 0;
+    for_each_bit(words.data(), words.size(), [&](uint32_t token) { only = token; });
+    return tables().is_eos(only) ? std::vector<uint32_t>{} : std::vector{only};
+}
+
+// How many of some tokens can be accepted one after another.
+size_t Matcher::count_allowed(const std::vector<uint32_t>& tokens) {
+    return making([&] {
+        const Scope scope(*arena_);
+        Automaton& automaton = constraint_->automaton();
+        Configuration at = config();
+        for (size_t k = 0; k < tokens.size(); ++k) {
+            for (char byte : constraint_->tables->token(tokens[k]))
+                if (!automaton.step(at, static_cast<uint8_t>(byte), *arena_)) return k;
+            if (!automaton.end_token(at, tokens[k], *arena_)) return k;
+        }
+        return tokens.size();
+    });
 }
 
 uint64_t Matcher::place() {
@@ -170,31 +205,32 @@ void Matcher::settle(Configuration& config, Arena& arena) {
     if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(config, arena);
 }
 
-bool Matcher::advance(std::string_view bytes) {
+bool Matcher::advance(std::string_view bytes, uint32_t token) {
     Configuration next = config();
     Scope scope(*arena_);
     for (char c : bytes) {
         poll();
         if (!constraint_->automaton().step(next, static_cast<uint8_t>(c), *arena_)) return false;
     }
+    if (!constraint_->automaton().end_token(next, token, *arena_)) return false;
     settle(next, *arena_);
     scope.keep();
     text_.append(bytes);
-    history_.push_back({next, text_.size()});
+    history_.push_back({next, text_.size(), token});
     return true;
 }
 
 bool Matcher::accept_token(uint32_t id) {
-    return reading([&] {
+    return stepping([&] {
         const VocabularyTables& tables = *constraint_->tables;
         if (terminated_ || id >= tables.size()) return false;
         const bool ends = tables.is_eos(id);
-        if (!tables.token(id).empty() && advance(tables.token(id))) {
+        if (!tables.token(id).empty() && advance(tables.token(id), id)) {
             terminated_ = ends && constraint_->automaton().accepting(config());
             return true;
         }
         if (!ends || !constraint_->automaton().accepting(config())) return false;
-        history_.push_back({config(), text_.size()});
+        history_.push_back({config(), text_.size(), id});
         terminated_ = true;
         return true;
     });
@@ -206,7 +242,7 @@ bool Matcher::accept_bytes(std::string_view bytes) {
                             return is_mark(static_cast<uint8_t>(byte));
                         });
     if (marked) return false;
-    return reading([&] { return !terminated_ && advance(bytes); });
+    return stepping([&] { return !terminated_ && advance(bytes, Automaton::kNoToken); });
 }
 
 bool Matcher::accepting() {
@@ -220,6 +256,7 @@ void Matcher::rollback(size_t count) {
     if (count == 0) return;
     history_.resize(history_.size() - count);
     text_.resize(history_.back().read);
+    while (!followed_.empty() && followed_.back().steps > steps()) followed_.pop_back();
     terminated_ = false;  // EOS is always the last step
 }
 
@@ -227,6 +264,7 @@ void Matcher::reset() {
     Work call;
     WorkLock lock(constraint_->mutex);
     history_.resize(1);
+    followed_.clear();
     text_.clear();
     terminated_ = false;
     shared_.clear();
@@ -245,7 +283,39 @@ Matcher Matcher::fork() {
     return copy;
 }
 
-std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
+// Read the steps that captures have not read yet. Every few steps the threads are kept, for texts that are rolled back.
+const CaptureGrammar::Threads& Matcher::follow_captures() {
+    constexpr size_t kKeptEvery = 32;
+    CaptureGrammar& captures = *constraint_->captures();
+    if (followed_.empty()) followed_.push_back({0, captures.start()});
+    for (size_t step = followed_.back().steps; step < steps(); ++step) {
+        const size_t begin = history_[step].read;
+        const std::string_view bytes = std::string_view(text_).substr(begin, history_[step + 1].read - begin);
+        Followed next{step + 1,
+                      captures.read(followed_.back().threads, bytes, history_[step + 1].token, begin, *arena_)};
+        if (followed_.back().steps % kKeptEvery == 0)
+            followed_.push_back(std::move(next));
+        else
+            followed_.back() = std::move(next);
+    }
+    return followed_.back().threads;
+}
+
+std::vector<CaptureGrammar::Events> Matcher::readings(size_t skip) {
+    return stepping([&] {
+        if (!constraint_->captures()) return std::vector<CaptureGrammar::Events>{};
+        return constraint_->captures()->readings(follow_captures(), text_.size(), skip, *arena_);
+    });
+}
+
+std::optional<CaptureGrammar::Events> Matcher::whole_reading(size_t skip) {
+    return stepping([&] {
+        if (!constraint_->captures()) return std::optional<CaptureGrammar::Events>{};
+        return constraint_->captures()->whole(follow_captures(), text_.size(), skip, *arena_);
+    });
+}
+
+std::pair<size_t, std::string> Matcher::probe(std::string_view bytes, uint32_t token) {
     return making([&] {
         const Scope scope(*arena_);
         Automaton& automaton = constraint_->automaton();
@@ -263,6 +333,8 @@ std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
             }
             at = next;
         }
+        if (Configuration next = at; read == bytes.size() && !automaton.end_token(next, token, *arena_))
+            why = automaton.refusal_of_end(at, token);
         return std::pair(read, why);
     });
 }

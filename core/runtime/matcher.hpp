@@ -53,8 +53,13 @@ public:
     void reset();
     Matcher fork();
     size_t steps() const { return history_.size() - 1; }
-    // How many bytes of the token can be read from here, and why not the next one.
-    std::pair<size_t, std::string> probe(std::string_view bytes);
+    // How many bytes of the token can be read from here, and why not the next one, or why it cannot end; empty if it
+    // can. Where the labelled parts are (captures.hpp): the events of each reading of the text so far; of the best one
+    // of the whole text, nothing if it may not end; without the first `skip` events.
+    std::vector<CaptureGrammar::Events> readings(size_t skip);
+    std::optional<CaptureGrammar::Events> whole_reading(size_t skip);
+    const std::string& label(uint32_t number) const { return constraint_->labels().at(number); }
+    std::pair<size_t, std::string> probe(std::string_view bytes, uint32_t token = Automaton::kNoToken);
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
     // For callers that hold the mutex of the constraint: the text, and its configuration in an epoch, or nullptr if it
@@ -67,21 +72,33 @@ private:
     // Do work that reads the shared automata and may have to make something new in them, or much that is new.
     template <class Task>
     auto reading(const Task& task);
+    const CaptureGrammar::Threads& follow_captures();
+    template <class Task>
+    auto stepping(const Task& task);
     template <class Task>
     auto making(const Task& task);
     void sync();
     void settle(Configuration& config, Arena& arena);
-    bool advance(std::string_view bytes);
+    bool advance(std::string_view bytes, uint32_t token);
     std::optional<uint8_t> step_if_forced(Configuration& at);
+    std::vector<uint32_t> only_token();
+    size_t count_allowed(const std::vector<uint32_t>& tokens);
 
     std::shared_ptr<Constraint> constraint_;
     std::vector<std::shared_ptr<const Arena>> shared_;  // frames of the matchers this one was forked from
     std::shared_ptr<Arena> arena_;
     struct Step {
         Configuration config;
-        size_t read;  // bytes of the text
+        size_t read;     // bytes of the text
+        uint32_t token;  // that led here; Automaton::kNoToken for a text
     };
     std::vector<Step> history_;
+    // What captures have read: the threads after some steps.
+    struct Followed {
+        size_t steps;
+        CaptureGrammar::Threads threads;
+    };
+    std::vector<Followed> followed_;
     std::string text_;
     uint64_t epoch_ = 0;  // that the configurations belong to
     Flag terminated_;

@@ -294,14 +294,24 @@ VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, 
     serial_ = ++serials;
 }
 
-Trie VocabularyTables::tokens_with(const ByteSet& bytes, size_t following) const {
+Trie VocabularyTables::tokens_with(const ByteSet& bytes) const {
+    return tokens_that([&](std::string_view text) {
+        return std::any_of(text.begin(), text.end(), [&](char byte) { return bytes.has(static_cast<uint8_t>(byte)); });
+    });
+}
+
+Trie VocabularyTables::tokens_with(const ByteSet& before, const ByteSet& after) const {
+    return tokens_that([&](std::string_view text) {
+        for (size_t k = 1; k < text.size(); ++k)
+            if (before.has(static_cast<uint8_t>(text[k - 1])) && after.has(static_cast<uint8_t>(text[k]))) return true;
+        return false;
+    });
+}
+
+Trie VocabularyTables::tokens_that(const std::function<bool(std::string_view)>& has) const {
     std::vector<uint32_t> kept;
-    for (uint32_t id : all_.tokens) {
-        const std::string_view text = token(id);
-        const auto end = text.end() - static_cast<ptrdiff_t>(std::min(following, text.size()));
-        if (std::any_of(text.begin(), end, [&](char byte) { return bytes.has(static_cast<uint8_t>(byte)); }))
-            kept.push_back(id);
-    }
+    for (uint32_t id : all_.tokens)
+        if (has(token(id))) kept.push_back(id);
     return build([this](uint32_t id) { return token(id); }, kept);
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -120,8 +121,10 @@ public:
     bool has_marks() const { return has_marks_; }
     bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
-    // Of the tokens that have a certain byte, those with at least `following` more bytes after it.
-    Trie tokens_with(const ByteSet& bytes, size_t following) const;
+    // The tokens that have one of some bytes.
+    Trie tokens_with(const ByteSet& bytes) const;
+    // The tokens in which a byte of the first kind stands directly before one of the second kind.
+    Trie tokens_with(const ByteSet& before, const ByteSet& after) const;
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
     bool is_plain(uint32_t id) const { return has_bit(plain_.back().data(), id); }
@@ -161,6 +164,7 @@ public:
     size_t memory_bytes() const;
 
 private:
+    Trie tokens_that(const std::function<bool(std::string_view)>& has) const;
     uint32_t lookup(std::string_view tail) const;
     std::vector<uint32_t> in_order() const;
     void cut_slices();

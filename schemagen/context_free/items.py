@@ -18,18 +18,20 @@ from schemagen.context_free.syntax import (
     Alternatives,
     Expression,
     Guest,
+    Mark,
     Repeat,
     Rule,
     Sequence,
     Terminal,
     Text,
     Token,
+    TokenBound,
     TokenRun,
 )
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 
-Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
+Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun | TokenBound | Mark"
 Symbol: TypeAlias = "Rule | Readable"
 
 #: Symbols of one rule, repetitions written out.

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from schemagen.context_free.regular import is_plain, only_text
-from schemagen.context_free.syntax import Guest, Text, Token, TokenRun
+from schemagen.context_free.syntax import Guest, Mark, Text, Token, TokenBound, TokenRun
 from schemagen.regex import ast
 from schemagen.regex.printing import to_python_re
 
@@ -46,6 +46,10 @@ def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
         return language_name(symbol.regex)
     if isinstance(symbol, TokenRun):
         return "tokens of text"
+    if isinstance(symbol, Mark):
+        return f"the mark {symbol.label!r}"
+    if isinstance(symbol, TokenBound):
+        return symbol.name or f"a text of at most {symbol.most} tokens"
     own = languages.get(symbol.name, set())
     if len(own) != 1:
         return symbol.name
@@ -81,6 +85,8 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
 
 
 def _guest_name(guest: Guest) -> str:
+    if isinstance(guest.spec, TokenRun | TokenBound):
+        return symbol_name(guest.spec, {})
     spec = getattr(guest.spec, "spec", guest.spec)  # that of a compiled spec
     words = spec.__name__ if isinstance(spec, type) else repr(spec)
     is_json = not (hasattr(spec, "rules") or hasattr(spec, "options"))

@@ -24,12 +24,14 @@ from schemagen.context_free.syntax import (
     ContextFreeGrammar,
     Expression,
     Guest,
+    Mark,
     Repeat,
     Rule,
     Sequence,
     Terminal,
     Text,
     Token,
+    TokenBound,
     substituted,
 )
 
@@ -45,7 +47,7 @@ def called(expression: Expression) -> frozenset[str]:
     """Return the names of the rules in an expression."""
     if isinstance(expression, Rule):
         return frozenset((expression.name,))
-    if isinstance(expression, Repeat):
+    if isinstance(expression, Repeat | TokenBound):
         return called(expression.inner)
     if isinstance(expression, Sequence | Alternatives):
         return frozenset().union(*map(called, expression.parts))
@@ -71,7 +73,7 @@ def nullable_rules(rules: Mapping[str, Expression]) -> set[str]:
 
 
 def _is_empty_text(symbol: Expression) -> bool:
-    return isinstance(symbol, Text) and is_nullable(symbol.regex)
+    return isinstance(symbol, Mark) or (isinstance(symbol, Text) and is_nullable(symbol.regex))
 
 
 def _holds(expression: Expression, rules: AbstractSet[str], of_symbol: Callable[[Expression], bool]) -> bool:
@@ -84,6 +86,8 @@ def _holds(expression: Expression, rules: AbstractSet[str], of_symbol: Callable[
         return any(_holds(part, rules, of_symbol) for part in expression.parts)
     if isinstance(expression, Repeat):
         return expression.low == 0 or _holds(expression.inner, rules, of_symbol)
+    if isinstance(expression, TokenBound):
+        return _holds(expression.inner, rules, of_symbol)
     return of_symbol(expression)
 
 
@@ -195,7 +199,7 @@ def _first(expression: Expression, empty: AbstractSet[str] | None) -> frozenset[
     """
     if isinstance(expression, Rule):
         return frozenset((expression.name,))
-    if isinstance(expression, Repeat):
+    if isinstance(expression, Repeat | TokenBound):
         return _first(expression.inner, empty)
     if isinstance(expression, Alternatives):
         return frozenset().union(*(_first(part, empty) for part in expression.parts))
@@ -237,7 +241,7 @@ def _size_with(body: Expression, known: dict[Expression, Expression]) -> int:
     if isinstance(body, Rule):
         text = known.get(body)
         return size_of(text.regex)[0] if isinstance(text, Text) else 0
-    if isinstance(body, Repeat):
+    if isinstance(body, Repeat | TokenBound):
         return _size_with(body.inner, known)
     return sum(_size_with(part, known) for part in body.parts) if isinstance(body, Sequence | Alternatives) else 0
 

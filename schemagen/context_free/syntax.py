@@ -108,6 +108,36 @@ class TokenRun(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
+class TokenBound(HashedOnce):
+    """A text of ``inner`` of at most ``most`` tokens; a token that ends it and goes on counts, too.
+
+    Attributes:
+        inner: Its texts, over the rules of the same grammar.
+        most: How many tokens at most, 1 or more.
+        name: The name of its rule, for messages.
+    """
+
+    inner: Expression
+    most: int
+    name: str = field(default="", compare=False)
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Mark(HashedOnce):
+    """The beginning or the end of a labelled part: a place in the text, without a text of its own.
+
+    Attributes:
+        label: The label of the part.
+        opens: Whether the part begins here; else it ends.
+    """
+
+    label: str
+    opens: bool
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
 class Sequence(HashedOnce):
     """The parts one after the other; no parts at all is the empty text."""
 
@@ -133,10 +163,10 @@ class Repeat(HashedOnce):
 
 
 Expression = _Union[  # noqa: UP007 - a runtime alias of forward names
-    Rule, Terminal, Text, Guest, Token, TokenRun, Sequence, Alternatives, Repeat
+    Rule, Terminal, Text, Guest, Token, TokenRun, TokenBound, Mark, Sequence, Alternatives, Repeat
 ]
 
-_LEAVES = (Terminal, Rule, Text, Guest, Token, TokenRun)
+_LEAVES = (Terminal, Rule, Text, Guest, Token, TokenRun, Mark)
 
 NOTHING = Alternatives(())
 EMPTY_TEXT = Sequence(())
@@ -305,7 +335,32 @@ def substituted(expression: Expression, known: Mapping[Expression, Expression]) 
         return alternatives(*(substituted(part, known) for part in expression.parts))
     if isinstance(expression, Repeat):
         return repeat(substituted(expression.inner, known), expression.low, expression.high)
+    if isinstance(expression, TokenBound):
+        return bounded(substituted(expression.inner, known), expression.most, expression.name)
     return expression
+
+
+def bounded(inner: Expression, most: int | None, name: str = "") -> Expression:
+    """``inner`` with at most ``most`` tokens (`None`: any number)."""
+    if most is None or inner in (EMPTY_TEXT, NOTHING):
+        return inner
+    return TokenBound(inner, most, name) if most else EMPTY_TEXT
+
+
+def labelled(inner: Expression, label: str) -> Expression:
+    """``inner`` as a part that `Matcher.captures` finds."""
+    return sequence(Mark(label, opens=True), inner, Mark(label, opens=False))
+
+
+def marks_in(grammar: ContextFreeGrammar) -> list[Mark]:
+    """Return the marks of a grammar, in the order of its rules."""
+    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Mark)))
+
+
+def without_marks(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
+    """Return a grammar of the same texts without labelled parts."""
+    marks: dict[Expression, Expression] = dict.fromkeys(marks_in(grammar), EMPTY_TEXT)
+    return replace(grammar, rules={name: substituted(body, marks) for name, body in grammar.rules.items()})
 
 
 def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
@@ -338,7 +393,22 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
 
 def counts_tokens(grammar: ContextFreeGrammar) -> bool:
     """Whether a grammar counts tokens of text."""
-    return any(isinstance(each, TokenRun) for each in _leaves(grammar))
+    return bool(counted_in(grammar))
+
+
+def counted_in(grammar: ContextFreeGrammar) -> list[TokenRun | TokenBound]:
+    """Return the outermost texts of a grammar whose tokens are counted, in the order of its rules."""
+    found: dict[TokenRun | TokenBound, None] = {}
+    todo = list(reversed(grammar.rules.values()))
+    while todo:
+        expression = todo.pop()
+        if isinstance(expression, TokenRun | TokenBound):
+            found[expression] = None
+        elif isinstance(expression, Repeat):
+            todo.append(expression.inner)
+        elif isinstance(expression, Sequence | Alternatives):
+            todo.extend(reversed(expression.parts))
+    return list(found)
 
 
 def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:
@@ -348,7 +418,7 @@ def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:
         expression = todo.pop()
         if isinstance(expression, _LEAVES):  # most are
             yield expression
-        elif isinstance(expression, Repeat):
+        elif isinstance(expression, Repeat | TokenBound):
             todo.append(expression.inner)
         else:
             todo.extend(reversed(expression.parts))

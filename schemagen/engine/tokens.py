@@ -1,15 +1,18 @@
-"""Which tokens of a vocabulary a grammar names."""
+"""Which tokens of a vocabulary a grammar names, and which are the members of a run of tokens."""
 
 from __future__ import annotations
 
 import difflib
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.context_free.syntax import tokens_in
 from schemagen.errors import UnsupportedGrammarError
+from schemagen.regex.wildcards import LINE_ENDS
+from schemagen.vocabulary.marks import is_marked
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import ContextFreeGrammar, Token
+    from schemagen.context_free.syntax import ContextFreeGrammar, Token, TokenRun
     from schemagen.vocabulary import Vocabulary
 
 #: Names of tokens in an error.
@@ -62,6 +65,33 @@ def any_ids_of(token: Token, vocabulary: Vocabulary) -> list[int]:
             _check_size(token, wanted[1], vocabulary)
             found.update(range(wanted[0], wanted[1] + 1))
     return sorted(found)
+
+
+def members_of(run: TokenRun, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids of the tokens that a run may consist of, ascending.
+
+    Raises:
+        UnsupportedGrammarError: The vocabulary does not have a token that it leaves out.
+    """
+    left_out = {token_id for token in run.but for token_id in any_ids_of(token, vocabulary)}
+    return [each for each in _text_tokens(vocabulary, run.has_lines, run.within is None) if each not in left_out]
+
+
+@lru_cache(maxsize=8)
+def _text_tokens(vocabulary: Vocabulary, has_lines: bool, are_whole: bool) -> tuple[int, ...]:
+    """Return the tokens of text: with or without those that have line breaks, of whole characters or not."""
+    ends = set(LINE_ENDS)
+    found = []
+    for token_id, token in enumerate(vocabulary.tokens):
+        if not token or is_marked(token) or token_id in vocabulary.eos_token_ids:
+            continue
+        try:
+            text = token.decode(errors="strict" if are_whole else "replace")
+        except UnicodeDecodeError:
+            continue
+        if has_lines or ends.isdisjoint(text):
+            found.append(token_id)
+    return tuple(found)
 
 
 def _named(token: Token, name: str, vocabulary: Vocabulary) -> list[int]:

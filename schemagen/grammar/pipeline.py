@@ -24,11 +24,11 @@ from schemagen.grammar.reading import read_source, styled, target_of
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.numbers.rules import MAX_EXPONENT, MAX_SHORT_DIGITS
 from schemagen.schema.report import Entry, Report
-from schemagen.threads.clock import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from schemagen import _core
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
@@ -167,8 +167,8 @@ def context_free_engine(spec: ContextFree[Any], vocabulary: Vocabulary, options:
 
 def engine_of_rules(
     rules: ContextFreeGrammar, vocabulary: Vocabulary, options: Options, *, embed: Callable[[Any], Any] | None = None
-) -> Engine:
-    """Return the engine of rules: one automaton, or if they count tokens, one for the text between two runs each.
+) -> _core.Constraint:
+    """Return the engine of rules.
 
     Args:
         rules: Of a grammar.
@@ -176,19 +176,11 @@ def engine_of_rules(
         options: Of the compilation.
         embed: Compiles embedded specs, for these rules alone; None to use `guest_engine`.
     """
-    from schemagen.context_free.syntax import counts_tokens
-    from schemagen.grammar.token_runs import counting_engine
+    from schemagen.engine.native.context_free import compile_context_free
 
-    def compiled(given: ContextFreeGrammar) -> Engine:
-        from schemagen.engine.native.context_free import compile_context_free
-
-        return compile_context_free(
-            given, vocabulary, options, embed or (lambda inner: guest_engine(inner, vocabulary, options))
-        )
-
-    if not counts_tokens(rules):
-        return compiled(rules)
-    return counting_engine(rules, vocabulary, compiled, Deadline(options.limits.max_seconds).check)
+    return compile_context_free(
+        rules, vocabulary, options, embed or (lambda inner: guest_engine(inner, vocabulary, options))
+    )
 
 
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:

@@ -32,12 +32,12 @@ from schemagen.context_free.syntax import (
     Text,
     Token,
     alternatives,
+    bounded,
     guests_in,
     refuse_tokens,
     sequence,
     substituted,
 )
-from schemagen.engine.counting import CountingEngine
 from schemagen.engine.native.lowering import compile_language
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
@@ -95,7 +95,6 @@ class GrammarGraph:
 
         Raises:
             LimitError: A limit stopped the work.
-            UnsupportedGrammarError: The graph counts tokens and can repeat a part without limit.
         """
         return self._engine.matcher()
 
@@ -106,35 +105,25 @@ class GrammarGraph:
         """
         return GraphReader(self.parts, self._engines, self.starts, self.vocabulary)
 
-    @property
+    @cached_property
     def token_table(self) -> _core.TokenTable | None:
         """The graph as a table over tokens, for `schemagen.device`; None if it counts tokens."""
-        return self._token_table
-
-    @cached_property
-    def _token_table(self) -> _core.TokenTable | None:
-        if isinstance(self._engine, CountingEngine):
-            return None
         from schemagen import _core
 
-        return _core.TokenTable(cast("_core.Constraint", self._engine))
+        return None if self._engine.counts_tokens else _core.TokenTable(self._engine)
 
     @property
     def least_new_tokens(self) -> int:
         """Equal to `min_new_tokens`, which a graph always knows."""
         return self.min_new_tokens
 
-    @property
+    @cached_property
     def min_new_tokens(self) -> int:
         """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
-        return self._min_new_tokens
-
-    @cached_property
-    def _min_new_tokens(self) -> int:
         return self._engine.matcher().tokens_to_finish() or 0
 
     @cached_property
-    def _engine(self) -> Engine:
+    def _engine(self) -> _core.Constraint:
         """The graph as one automaton."""
         rules = rules_of(self.parts, self.starts)
         over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
@@ -184,7 +173,8 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
     assembly = Assembly()
     calls = [assembly.new_rule(str(part.label)) for part in parts]
     for part, call in zip(parts, calls, strict=True):
-        assembly.rules[call.name] = sequence(_text(part, assembly), _rest(part, calls))
+        text = bounded(_text(part, assembly), part.most_tokens, str(part.label))
+        assembly.rules[call.name] = sequence(text, _rest(part, calls))
     return assembly.grammar(alternatives(*(calls[index] for index in starts)), "the answer")
 
 

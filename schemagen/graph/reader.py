@@ -41,6 +41,7 @@ class Part:
         special: Special token id -> indices of the parts that may follow after that token.
         final: Whether the whole text may end with this part.
         label: The caller's name for the part.
+        most_tokens: How many tokens its text has at most; None for any number.
     """
 
     language: ast.Regex | Grammar | None
@@ -48,6 +49,7 @@ class Part:
     special: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     final: bool = False
     label: Any = "the text"
+    most_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

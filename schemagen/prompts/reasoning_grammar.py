@@ -5,7 +5,7 @@
 The thoughts are any text without the marker that ends them, with a limited number of tokens; at the limit only the marker is
 allowed. The answer is the same as without thoughts. Both are parts of one grammar. So the marker may be a special token, a
 token of text or several, and a token may hold the end of the marker and the beginning of the answer; and the budget of the
-whole text ends the thoughts in time for the shortest answer. A `ThoughtMatcher` counts the tokens of the thoughts.
+whole text ends the thoughts in time for the shortest answer.
 
 The opening of the thoughts belongs to the prompt: chat templates of models that always think write it, and for others it is
 appended. Rejected: to leave it to the model, which may begin with its answer instead, outside of the grammar.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +25,6 @@ from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
 from schemagen.options.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.messages import template_text
-from schemagen.prompts.thought_matcher import ThoughtBounds, ThoughtMatcher
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
@@ -33,14 +32,11 @@ from schemagen.vocabulary.adapters import special_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from schemagen.engine.protocol import Matcher
     from schemagen.grammar.grammar import Grammar
     from schemagen.graph.reader import GraphReader
     from schemagen.vocabulary import Vocabulary
 
 _THOUGHTS, _ANSWER = "the thoughts", "the answer"
-#: Most bytes that an incomplete character can lack.
-_MOST_OF_CHARACTER = 3
 #: For each family: a substring of its chat templates, the opening of the thoughts, and their end.
 _FAMILIES = (
     # gpt-oss
@@ -154,39 +150,16 @@ class ReasoningGrammar(GrammarGraph):
     def __init__(self, answer: GrammarGraph, thinker: ReasoningFormat) -> None:
         vocabulary = answer.vocabulary
         parts = _thinking([*answer.parts, Part(None, answer.starts, label=_ANSWER)], thinker, vocabulary)
+        language = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
+        most = thinker.max_tokens + (language.matcher().tokens_to_finish() or 0)
+        parts[-1] = replace(parts[-1], most_tokens=most)
         super().__init__(parts, [len(parts) - 1], vocabulary, answer.limits)
         marker, marker_id = thinker.pieces[0]
         self.marker = marker.encode() if marker_id is None else b""
-        self._thoughts = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
-        self._bounds = self._bounds_of(thinker.max_tokens, marker_id)
         # The end of the thoughts does not depend on the answer, so the splitter allows any text there.
         split = _thinking([Part(ast.ANY_STRING, final=True, label=_ANSWER)], thinker, vocabulary)
         self._split = GrammarGraph(split, [len(split) - 1], vocabulary)
-        self.thought_tokens = self._bounds.most + _most_tokens(thinker)
-
-    def _bounds_of(self, max_tokens: int, marker_id: int | None) -> ThoughtBounds:
-        """Return the bounds of the thoughts; a cursor directly after the shortest thoughts gives the tokens after them."""
-        end = self._thoughts.matcher().tokens_to_finish() or 0
-        over = super().matcher()
-        is_over = over.accept_bytes(self.marker) if marker_id is None else over.accept_token(marker_id)
-        assert is_over, "thoughts may end at once"
-        after = (over.tokens_to_finish() or 0) + (marker_id is not None)
-        reach = len(self.marker) + _MOST_OF_CHARACTER
-        return ThoughtBounds(max_tokens + end, reach, after, self.vocabulary)
-
-    @property
-    def min_new_tokens(self) -> int:
-        """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
-        return (self._thoughts.matcher().tokens_to_finish() or 0) + self._bounds.after
-
-    @property
-    def token_table(self) -> None:
-        """Always None, because the automaton does not count the tokens of thoughts: its table would allow too many."""
-        return
-
-    def matcher(self) -> Matcher:
-        """Return a cursor at the start of a text."""
-        return ThoughtMatcher(super().matcher(), self._thoughts.matcher(), self._bounds)
+        self.thought_tokens = most + _most_tokens(thinker)
 
     def thought_reader(self) -> ThoughtReader:
         """Return a reader of one generation."""

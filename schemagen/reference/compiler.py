@@ -8,16 +8,15 @@ from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import EMPTY_TEXT, Text, counts_tokens
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
+from schemagen.errors import UnsupportedGrammarError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, without_guests
 from schemagen.grammar.pipeline import counting_rules
 from schemagen.grammar.reading import read_source, styled, target_of, understood
 from schemagen.grammar.specs import Choice, Regex
-from schemagen.grammar.token_runs import counting_engine
 from schemagen.grammar.written import written
 from schemagen.reference.context_free import ContextFreeEngine
 from schemagen.reference.index import ReferenceEngine
-from schemagen.threads.clock import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +74,7 @@ def engine(
     if isinstance(given, Regex | Choice):
         rules = counting_rules(given)
         if rules is not None:
-            return _of_counting_rules(rules, vocabulary, options.limits)
+            _refuse_counts(rules)
         return _of_regex(pattern_of(given), vocabulary, options.limits)
     target = target_of(given)
     options = styled(options, target)
@@ -96,8 +95,7 @@ def _of_grammar(spec: ContextFree[Any], vocabulary: Vocabulary, limits: Limits) 
     """Return the engine of a grammar text: the index if its rules are one expression, frames if not."""
     rules = spec.rules()
     over = marked_for(rules, vocabulary)
-    if counts_tokens(rules):
-        return _of_counting_rules(rules, over, limits)
+    _refuse_counts(rules)
     grammar = without_guests(rules)
     if grammar.tables is None:
         simple = simplified(grammar)
@@ -108,8 +106,10 @@ def _of_grammar(spec: ContextFree[Any], vocabulary: Vocabulary, limits: Limits) 
     return ContextFreeEngine(grammar, over, max_states=states, max_seconds=limits.max_seconds)
 
 
-def _of_counting_rules(rules: ContextFreeGrammar, vocabulary: Vocabulary, limits: Limits) -> Engine:
-    def compiled(given: ContextFreeGrammar) -> Engine:
-        return ContextFreeEngine(without_guests(given), vocabulary, max_seconds=limits.max_seconds)
-
-    return counting_engine(rules, vocabulary, compiled, Deadline(limits.max_seconds).check)
+def _refuse_counts(rules: ContextFreeGrammar) -> None:
+    if counts_tokens(rules):
+        raise UnsupportedGrammarError(
+            "a grammar that counts tokens",
+            why="the constructions in pure Python read texts, which do not say where tokens end",
+            fix="compile the grammar with schemagen.compile",
+        )

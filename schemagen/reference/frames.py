@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 from schemagen.context_free.items import Items, Readable, Symbol, items_of
 from schemagen.context_free.regular import nonempty
 from schemagen.context_free.simplify import live_rules, nullable_rules, reachable
-from schemagen.context_free.syntax import ContextFreeGrammar, Guest, Rule, Terminal, Text, Token, TokenRun
+from schemagen.context_free.syntax import ContextFreeGrammar, Guest, Rule, Terminal, Text, Token
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.reference.fsm import byte_fsm
 from schemagen.regex import ast
@@ -190,9 +190,9 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
             why="this construction reads texts",
             fix="compile the grammar with schemagen.compile, or with schemagen.reference.compile",
         )
-    if isinstance(symbol, TokenRun):
+    if not isinstance(symbol, Terminal):
         raise UnsupportedGrammarError(
-            "a run of tokens inside a grammar",
+            "tokens that are counted, or labelled parts, inside a grammar",
             why="this construction reads texts",
             fix="compile the grammar with schemagen.compile",
         )

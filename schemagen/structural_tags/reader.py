@@ -24,6 +24,7 @@ from schemagen.context_free.syntax import (
     Text,
     TokenRun,
     alternatives,
+    bounded,
     literal,
     repeat,
     separated,
@@ -187,12 +188,7 @@ def _any_text(_reader: Reader, fields: Fields, around: Around) -> Expression:
     free = text_without(_few(fields, [*excludes, *around.ends]))
     if most is not None:
         free = ast.conjunction(free, ast.repeat(ast.ANY_CHAR, 0, most))
-    return Text(free) if tokens is None else _counted(free, tokens)
-
-
-def _counted(free: ast.Regex, most: int, but: tuple[Token, ...] = ()) -> Expression:
-    """Return free text of so many tokens at most, which ends where a token does."""
-    return alternatives(TokenRun(1, most, within=free, but=but), EMPTY_TEXT) if most else EMPTY_TEXT
+    return bounded(Text(free), tokens, "any_text")
 
 
 def _check_end(fields: Fields, around: Around, excludes: list[str], most: int | None = None) -> None:
@@ -421,7 +417,8 @@ def _any_tokens(reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return text of any tokens but special ones."""
     most = fields.count("max_tokens", None)
     if most is not None:
-        return _counted(ast.ANY_STRING, most, tuple(fields.each("exclude_tokens", fields.token, ())))
+        but = tuple(fields.each("exclude_tokens", fields.token, ()))
+        return alternatives(TokenRun(1, most, within=ast.ANY_STRING, but=but), EMPTY_TEXT) if most else EMPTY_TEXT
     _leave_out(reader, fields)
     return Text(ast.ANY_STRING)
 

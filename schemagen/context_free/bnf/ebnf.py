@@ -270,8 +270,6 @@ class _Xgrammar(_ByHeads):
         expression, rules, left_out = expand(self.scanner, self._arguments(name, at), prefix=f"{name} at {at}")
         self.rules.update(rules)
         self.left_out += left_out
-        if name == "ExcludeToken" and self.counted is None:
-            self.counted = at
         return expression
 
     def _arguments(self, macro: str, at: int) -> Arguments:

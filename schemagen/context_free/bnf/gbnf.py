@@ -58,7 +58,6 @@ class _Gbnf(Notation):
             return Text(ast.ANY_CHAR)
         token = self.scanner.match(_TOKEN)
         if token and token[0].startswith("!"):
-            self.counted = at if self.counted is None else self.counted
             return TokenRun(1, 1, but=(token_of(self.scanner, token[0][1:], at),))
         return token_of(self.scanner, token[0], at) if token else None
 

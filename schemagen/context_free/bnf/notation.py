@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from schemagen.context_free.scanner import Scanner
-from schemagen.context_free.simplify import productive, reachable, recursion_of
+from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     ContextFreeGrammar,
@@ -43,7 +43,6 @@ class Notation(ABC):
         defined: Where each rule is defined.
         called: Where each rule is first called.
         left_out: Tokens that no text has.
-        counted: Where a token of text is counted, or None if nowhere.
     """
 
     rule_name: ClassVar[re.Pattern[str]]
@@ -64,7 +63,6 @@ class Notation(ABC):
         self.defined: dict[str, int] = {}
         self.called: dict[str, int] = {}
         self.left_out: list[Token] = []
-        self.counted: int | None = None
 
     @abstractmethod
     def skip(self, depth: int) -> None:
@@ -134,27 +132,12 @@ class Notation(ABC):
                 fix = f"did you mean {close[0]!r}?" if close else f"define it, or use one of {known}"
                 raise self.scanner.error(f"the rule {name!r} is not defined", at, fix=fix)
         self.resolve()
-        self._check_counted(start)
         if start not in productive(self.rules):
             raise UnsatisfiableSchemaError(
                 f"no text can be derived from {start!r}",
                 at=self.scanner.where(self.defined[start]),
                 why="each of its alternatives needs a rule that derives none either",
                 fix="give the rule an alternative that ends",
-            )
-
-    def _check_counted(self, start: str) -> None:
-        """Refuse a token that is counted in a grammar that calls itself."""
-        if self.counted is None:
-            return
-        reached = reachable(self.rules, start)
-        recursion = recursion_of({name: body for name, body in self.rules.items() if name in reached})
-        for name in (*recursion.left, *recursion.other):
-            raise self.scanner.unsupported(
-                f"any token but some in a grammar whose rule {name!r} calls itself",
-                self.counted,
-                why="tokens are counted beside finite automata, and no parser knows where tokens end",
-                fix="bound the repetition, or write the text as characters",
             )
 
     def resolve(self) -> None:  # noqa: B027 - few notations have anything to do here

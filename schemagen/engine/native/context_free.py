@@ -1,35 +1,32 @@
-"""Context-free grammars handed to the compiled core: symbols become numbers, languages kernel nodes."""
+"""Context-free grammars compiled by the core: embedded specs, counted tokens, labelled parts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.items import Symbol, items_of, written
-from schemagen.context_free.names import languages_of, rule_name, symbol_name
-from schemagen.context_free.regular import nonempty
-from schemagen.context_free.simplify import simplified
+from schemagen.context_free.simplify import live_rules, reachable, simplified
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
     Guest,
-    Lexeme,
     Rule,
-    Terminal,
     Text,
-    Token,
+    TokenBound,
     TokenRun,
     alternatives,
+    counted_in,
     guests_in,
+    marks_in,
     substituted,
+    without_marks,
 )
 from schemagen.engine.native.builder import builder_of
+from schemagen.engine.native.grammar_lowering import GrammarLowering
 from schemagen.engine.native.lowering import compile_pattern
-from schemagen.engine.native.node_cache import NODE_CACHES
-from schemagen.engine.tokens import ids_of
-from schemagen.errors import LimitError, UnsatisfiableSchemaError
+from schemagen.engine.tokens import members_of
+from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.regex import ast
-from schemagen.regex.lowering import EMPTY_NODE, UTF8, PatternLowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,121 +36,8 @@ if TYPE_CHECKING:
     from schemagen.engine.options import Options
     from schemagen.vocabulary import Vocabulary
 
-    _Indents = tuple[tuple[int, int, int], list[tuple[int, int]], list[int], list[int]]
-    _Tables = tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int]
-
-#: Of line breaks between brackets, for the core.
-ANY_WIDTH = 2**32 - 1
-
-
-class _Lowering:
-    """One grammar, its rules as items, over a vocabulary with marks for the tokens that it names."""
-
-    def __init__(self, grammar: ContextFreeGrammar, builder: _core.Builder, vocabulary: Vocabulary) -> None:
-        self._grammar = grammar
-        self._builder = builder
-        self._vocabulary = vocabulary
-        self._nodes = PatternLowering(builder, NODE_CACHES.of(builder).patterns)
-        self.items = {name: items_of(body) for name, body in grammar.rules.items()}
-        self._numbers: dict[Symbol, int] = {}
-        symbols = {symbol for items in self.items.values() for edges in items.edges for symbol, _ in edges}
-        for symbol in sorted((each for each in symbols if not isinstance(each, Rule)), key=written):
-            self._numbers[symbol] = len(self._numbers)
-        for name in sorted(grammar.ignored):
-            self._numbers.setdefault(Terminal(name), len(self._numbers))
-        if grammar.indentation is not None:
-            for symbol in (grammar.indentation.indent, grammar.indentation.dedent, *grammar.indentation.widths):
-                self._numbers.setdefault(symbol, len(self._numbers))
-        self.terminals = list(self._numbers)
-        for name in grammar.rules:
-            self._numbers[Rule(name)] = len(self._numbers)
-        self._lexemes: dict[tuple[Symbol, Lexeme], int] = {}
-        self._expected = [] if grammar.tables is None else self._number_rows(grammar.tables.expected)
-        for terminal in self.terminals if grammar.tables is None else ():
-            for lexeme in self._ways_of(terminal):
-                self._lexemes.setdefault((terminal, lexeme), len(self._lexemes))
-
-    def _number_rows(self, rows: tuple[tuple[tuple[Terminal, Lexeme], ...], ...]) -> list[list[int]]:
-        """Number the ways to read terminals; most rows, and the ways in them, are objects that were seen before."""
-        ways: dict[int, int] = {}
-        known: dict[int, list[int]] = {}
-        for row in rows:
-            if id(row) in known:
-                continue
-            for way in row:
-                if id(way) not in ways:
-                    ways[id(way)] = self._lexemes.setdefault(way, len(self._lexemes))
-            known[id(row)] = [ways[id(way)] for way in row]
-        return [known[id(row)] for row in rows]
-
-    def _ways_of(self, symbol: Symbol) -> tuple[Lexeme, ...]:
-        if isinstance(symbol, Text):
-            return (Lexeme(symbol.regex),)
-        return () if isinstance(symbol, Guest | Token | TokenRun) else self._grammar.terminals.get(symbol.name, ())
-
-    def lexemes(self) -> list[tuple[int, int, int, bool]]:
-        """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""
-        found = [(self._numbers[symbol], *self._lexeme(lexeme)) for symbol, lexeme in self._lexemes]
-        for token in (symbol for symbol in self.terminals if isinstance(symbol, Token)):
-            marks = [self._vocabulary.tokens[each] for each in ids_of(token, self._vocabulary)]
-            found.append((self._numbers[token], self._builder.literals(marks), EMPTY_NODE, False))
-        return found
-
-    def _lexeme(self, lexeme: Lexeme) -> tuple[int, int, bool]:
-        text = self._nodes.lower(nonempty(lexeme.text), UTF8)
-        longer = EMPTY_NODE if lexeme.longer == ast.EMPTY else self._nodes.lower(nonempty(lexeme.longer), UTF8)
-        return text, longer, lexeme.marked
-
-    def tables(self) -> _Tables | None:
-        """Return the tables of the parser in numbers; None without tables."""
-        given = self._grammar.tables
-        if given is None:
-            return None
-        columns = self._columns()
-        actions = [
-            sorted((column, *action) for symbol, action in row.items() if (column := columns.get(symbol)) is not None)
-            for row in given.actions
-        ]
-        productions = [(self._numbers[rule], length) for rule, length in given.productions]
-        return actions, productions, self._expected, given.start, given.end
-
-    def indents(self) -> _Indents | None:
-        """Return in numbers how lines make blocks; None if they do not."""
-        given = self._grammar.indentation
-        if given is None:
-            return None
-        numbers = self._numbers
-        return (
-            (numbers[given.newline], numbers[given.indent], numbers[given.dedent]),
-            [(numbers[symbol], ANY_WIDTH if width is None else width) for symbol, width in given.widths.items()],
-            [numbers[symbol] for symbol in given.opening if symbol in numbers],
-            [numbers[symbol] for symbol in given.closing if symbol in numbers],
-        )
-
-    def _columns(self) -> dict[Symbol | None, int]:
-        """Return the columns of the tables: the end of the text stands between terminals and rules."""
-        columns: dict[Symbol | None, int] = {
-            symbol: number + isinstance(symbol, Rule) for symbol, number in self._numbers.items()
-        }
-        columns[None] = len(self.terminals)
-        return columns
-
-    def rules(self) -> list[tuple[str, int, list[tuple[int, int, int]], list[int]]]:
-        """Return the rules: name, number of items, edges and accepting items."""
-        return [
-            (
-                rule_name(name),
-                len(items.edges),
-                [(at, self._numbers[symbol], to) for at, edges in enumerate(items.edges) for symbol, to in edges],
-                sorted(items.accepting),
-            )
-            for name, items in self.items.items()
-        ]
-
-    def number_of(self, symbol: Symbol) -> int:
-        """Return the number of a symbol."""
-        return self._numbers[symbol]
-
+#: In the core, of a guest that does not occur.
+ABSENT = 2**32 - 1
 
 #: How often the automata that all grammars share are replaced while one grammar is compiled, at most.
 MOST_GENERATIONS = 8
@@ -176,21 +60,100 @@ def compile_context_free(
     Raises:
         UnsatisfiableSchemaError: It derives no text.
     """
+    made = compile_to_label(without_marks(grammar), vocabulary, options, embed)
+    if marks_in(grammar):
+        label(made, grammar, vocabulary, options)
+    return made.constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Labelable:
+    """A compiled grammar whose parts can be labelled.
+
+    Attributes:
+        constraint: Its constraint.
+        guests: Its guests, in the order of the core.
+        empty: Those of them whose text may be empty.
+    """
+
+    constraint: _core.Constraint
+    guests: tuple[Guest, ...] = ()
+    empty: frozenset[Guest] = frozenset()
+
+
+def compile_to_label(
+    grammar: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    options: Options,
+    embed: Callable[[Any], _core.Constraint] | None = None,
+) -> Labelable:
+    """Compile a grammar without marks; arguments and errors as for `compile_context_free`."""
+    if grammar.tables is not None or not counted_in(grammar):
+        return _compile(grammar, vocabulary, options, embed)
+    return _compile_counting(grammar, vocabulary, options, embed)
+
+
+def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, options: Options) -> None:
+    """Label the parts of a compiled grammar, for `Matcher.captures` and `Matcher.readings`.
+
+    Labels get numbers in the order of `marks_in`.
+
+    Args:
+        made: The grammar, compiled without marks.
+        grammar: It, with marks.
+        vocabulary: As in its compilation.
+        options: As in its compilation.
+
+    Raises:
+        UnsupportedGrammarError: Tables of a parser, or indentation, decide how it is read.
+    """
+    if grammar.tables is not None or grammar.indentation is not None:
+        raise UnsupportedGrammarError(
+            "captures in a grammar with an LALR parser or with blocks by indentation",
+            why="lark's own parser decides there which rule derives which text",
+            fix="use Lark.parse(text), or a grammar without tables",
+        )
+    marks = marks_in(grammar)
+    grammar = replace(grammar, rules=live_rules(grammar.rules))
+    plain: dict[Expression, Expression] = dict.fromkeys(marks, EMPTY_TEXT)
+    marked = _replaced(grammar, lambda each: Guest(substituted(each, plain)))
+    marked = _with_optional(simplified(marked), made.empty)
+    builder = builder_of(options)
+    lowering = GrammarLowering(marked, builder, vocabulary)
+    labels = list(dict.fromkeys(each.label for each in marks))
+    known = set(lowering.terminals)
+    builder.label(
+        made.constraint,
+        lowering.named_terminals(),
+        lowering.lexemes(),
+        lowering.rules(),
+        lowering.number_of(Rule(grammar.start)),
+        options.limits.max_alternatives,
+        [lowering.number_of(guest) if guest in known else ABSENT for guest in made.guests],
+        [(lowering.number_of(mark), labels.index(mark.label), mark.opens) for mark in marks if mark in known],
+        labels,
+    )
+
+
+def _compile(
+    grammar: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    options: Options,
+    embed: Callable[[Any], _core.Constraint] | None,
+) -> Labelable:
+    """Compile a grammar whose counted texts are embedded."""
     if grammar.tables is None:
         grammar = simplified(grammar)
     body = grammar.rules[grammar.start]
     if body == NOTHING:
         raise _without_texts(grammar.start, "each of its alternatives needs a rule that derives none either")
     if isinstance(body, Text):
-        return compile_pattern(body.regex, vocabulary, options)
+        return Labelable(compile_pattern(body.regex, vocabulary, options))
     builder, guests = _with_guests(guests_in(grammar), options, embed)
-    languages = languages_of(grammar)
-    lowering = _Lowering(_with_empty_guests(grammar, guests), builder, vocabulary)
+    empty = frozenset(guest for guest, inner in guests.items() if _may_be_empty(guest, inner))
+    lowering = GrammarLowering(_with_optional(grammar, empty), builder, vocabulary)
     constraint = builder.context_free(
-        [
-            (symbol_name(symbol, languages), getattr(symbol, "name", None) in grammar.ignored)
-            for symbol in lowering.terminals
-        ],
+        lowering.named_terminals(),
         lowering.lexemes(),
         lowering.rules(),
         lowering.number_of(Rule(grammar.start)),
@@ -199,6 +162,11 @@ def compile_context_free(
         lowering.tables(),
         lowering.indents(),
         [(lowering.number_of(guest), inner) for guest, inner in guests.items()],
+        [
+            (lowering.number_of(guest), *_count(guest.spec, vocabulary))
+            for guest in guests
+            if isinstance(guest.spec, TokenRun | TokenBound)
+        ],
     )
     if constraint is None:
         raise _without_texts(
@@ -206,7 +174,90 @@ def compile_context_free(
             "its lexer takes what the rules need: the longest match of a terminal comes first"
             + ("" if grammar.tables is None else "; or LALR took the wrong side of a conflict"),
         )
-    return constraint
+    return Labelable(constraint, tuple(guests), empty)
+
+
+def _compile_counting(
+    grammar: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    options: Options,
+    embed: Callable[[Any], _core.Constraint] | None,
+) -> Labelable:
+    """Compile a grammar that counts tokens: texts whose tokens are counted are embedded in it.
+
+    A grammar with bounds is compiled without them, too: while they are far away, masks come from there.
+
+    Raises:
+        UnsupportedGrammarError: A text with a bound calls itself.
+    """
+    grammar = replace(grammar, rules=live_rules(grammar.rules))
+    compiled = _shared(lambda spec: _embedded(spec, grammar, vocabulary, options, embed), options)
+    for _ in range(MOST_GENERATIONS):
+        counted = _compile(_replaced(grammar, Guest), vocabulary, options, compiled)
+        if not any(isinstance(each, TokenBound) for each in counted_in(grammar)):
+            return counted
+        without = _replaced(grammar, lambda each: each.inner if isinstance(each, TokenBound) else Guest(each))
+        free = _compile(without, vocabulary, options, compiled)
+        builder = builder_of(options)
+        if builder.shares(counted.constraint) and builder.shares(free.constraint):
+            return replace(counted, constraint=builder.counting(free.constraint, counted.constraint))
+    raise _replaced_too_often()
+
+
+def _replaced(grammar: ContextFreeGrammar, by: Callable[[TokenRun | TokenBound], Expression]) -> ContextFreeGrammar:
+    """Return a grammar in which the texts whose tokens are counted are replaced, with the rules that it calls then."""
+    known: dict[Expression, Expression] = {each: by(each) for each in counted_in(grammar)}
+    rules = {name: substituted(body, known) for name, body in grammar.rules.items()}
+    return replace(grammar, rules=reachable(rules, grammar.start))
+
+
+def _shared(embed: Callable[[Any], _core.Constraint], options: Options) -> Callable[[Any], _core.Constraint]:
+    """Return a compiler of specs that compiles each once, as long as all grammars share the same automata."""
+    known: dict[Any, _core.Constraint] = {}
+
+    def compiled(spec: Any) -> _core.Constraint:
+        found = known.get(spec)
+        if found is None or not builder_of(options).shares(found):
+            found = known[spec] = embed(spec)
+        return found
+
+    return compiled
+
+
+def _embedded(
+    spec: Any,
+    grammar: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    options: Options,
+    embed: Callable[[Any], _core.Constraint] | None,
+) -> _core.Constraint:
+    """Return the constraint of something embedded in a grammar: a text whose tokens are counted, or another spec."""
+    if isinstance(spec, TokenRun):
+        return compile_pattern(ast.ANY_STRING if spec.within is None else spec.within, vocabulary, options)
+    if not isinstance(spec, TokenBound):
+        assert embed is not None, "only grammars of a caller with a compiler of specs embed any"
+        return embed(spec)
+    start = f"{spec.name} within its bound"
+    bounded = simplified(replace(grammar, start=start, rules={**grammar.rules, start: spec.inner}))
+    if spec in counted_in(bounded):
+        raise UnsupportedGrammarError(
+            f"the rule {spec.name!r}, of at most {spec.most} tokens, calls itself",
+            why="each of its calls would count the tokens of those inside it",
+            fix="bound another rule, which calls this one",
+        )
+    return compile_context_free(bounded, vocabulary, options, embed)
+
+
+def _count(spec: TokenRun | TokenBound, vocabulary: Vocabulary) -> tuple[int, int | None, bool, list[int]]:
+    """Return the fewest and most tokens of a text, whether it consists of whole tokens, and which; all if there are none."""
+    if isinstance(spec, TokenBound):
+        return 0, spec.most, False, []
+    members = members_of(spec, vocabulary)
+    if not members:
+        raise UnsatisfiableSchemaError(
+            f"{vocabulary!r} has no token of text", why="a run of tokens needs some", fix="use another vocabulary"
+        )
+    return spec.low, spec.high, True, members
 
 
 def _with_guests(
@@ -218,21 +269,27 @@ def _with_guests(
         builder = builder_of(options)
         if all(map(builder.shares, guests.values())):
             return builder, guests
-    raise LimitError(
+    raise _replaced_too_often()
+
+
+def _replaced_too_often() -> LimitError:
+    return LimitError(
         "the automata that all grammars share were replaced again and again",
         why="other threads compile so much meanwhile that what is embedded never lies beside its grammar",
         fix="compile fewer grammars at once",
     )
 
 
-def _with_empty_guests(grammar: ContextFreeGrammar, guests: dict[Guest, _core.Constraint]) -> ContextFreeGrammar:
-    """Return the grammar with a way around each guest whose text may be empty: to the core a guest has a byte at least."""
-    empty: dict[Expression, Expression] = {
-        guest: alternatives(guest, EMPTY_TEXT) for guest, inner in guests.items() if inner.matcher().is_accepting()
-    }
-    if not empty:
+def _may_be_empty(guest: Guest, inner: _core.Constraint) -> bool:
+    return not isinstance(guest.spec, TokenRun) and inner.matcher().is_accepting()
+
+
+def _with_optional(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -> ContextFreeGrammar:
+    """Return the grammar with a way around each of some guests, whose text may be empty: to the core a guest has a byte."""
+    if not guests:
         return grammar
-    return replace(grammar, rules={name: substituted(body, empty) for name, body in grammar.rules.items()})
+    optional: dict[Expression, Expression] = {guest: alternatives(guest, EMPTY_TEXT) for guest in guests}
+    return replace(grammar, rules={name: substituted(body, optional) for name, body in grammar.rules.items()})
 
 
 def _without_texts(start: str, why: str) -> UnsatisfiableSchemaError:

@@ -1,0 +1,251 @@
+#include "context_free/captures.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "util/heap.hpp"
+#include "util/work.hpp"
+
+namespace schemagen {
+
+CaptureGrammar::CaptureGrammar(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
+                               std::vector<Mark> marks, std::vector<SymbolId> embedded, EmbeddedAutomaton* languages,
+                               const Allowance& allowance)
+    : shared_(std::move(shared)),
+      allowance_(allowance),
+      grammar_(std::move(grammar)),
+      marks_(std::move(marks)),
+      embedded_(std::move(embedded)),
+      languages_(languages),
+      sets_(grammar_.lexemes().size()),
+      lexer_(grammar_, sets_, shared_->kernel, allowance_),
+      parser_(grammar_, sets_, allowance_) {}
+
+std::unique_ptr<CaptureGrammar> CaptureGrammar::renewed(std::shared_ptr<SharedAutomata> shared,
+                                                        EmbeddedAutomaton* languages) const {
+    ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
+    return std::make_unique<CaptureGrammar>(std::move(shared), std::move(grammar), marks_, embedded_, languages,
+                                            Allowance{allowance_.max_states, allowance_.max_alternatives});
+}
+
+// ---- events -------------------------------------------------------------------------------------------------------
+
+// One object for equal lists: all events at a byte are made before the next byte is read.
+const CaptureGrammar::Event* CaptureGrammar::event(const Mark& mark, const Event* before, size_t at, Arena& arena) {
+    for (const Event* known : here_)
+        if (known->label == mark.label && known->opens == mark.opens && known->at == at && known->before == before)
+            return known;
+    const uint32_t count = before ? before->count + 1 : 1;
+    here_.push_back(new (arena.allocate(sizeof(Event))) Event{mark.label, mark.opens, at, before, count});
+    return here_.back();
+}
+
+bool CaptureGrammar::is_better(const Event* one, const Event* other) {
+    const Event *first = nullptr, *second = nullptr;  // after the common beginning
+    auto count = [](const Event* list) { return list ? list->count : 0; };
+    while (one != other) {
+        const uint32_t a = count(one), b = count(other);
+        if (a >= b) first = std::exchange(one, one->before);
+        if (b >= a) second = std::exchange(other, other->before);
+    }
+    if (!first || !second) return first != nullptr;
+    if (first->opens != second->opens) return first->opens;
+    if (first->at != second->at) return first->opens == (first->at < second->at);
+    return first->label < second->label;
+}
+
+CaptureGrammar::Events CaptureGrammar::listed(const Event* last, size_t skip) {
+    Events out;
+    for (; last && last->count > skip; last = last->before) out.push_back(*last);
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+// ---- places between lexemes ---------------------------------------------------------------------------------------
+
+// The marks that may come next.
+const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
+    const auto [at, is_new] = marks_at_.try_emplace(state);
+    if (is_new)
+        for (uint32_t k = 0; k < marks_.size(); ++k)
+            if (parser_.reads(state, marks_[k].terminal)) at->second.push_back(k);
+    return at->second;
+}
+
+// A place, and those after any marks that may follow there. `visit(gap)`.
+template <class Visit>
+void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit) {
+    struct Marked {
+        Gap gap;
+        std::vector<uint32_t> taken;  // numbers of marks
+    };
+    std::vector<Marked> todo{{gap, {}}};
+    while (!todo.empty()) {
+        poll();
+        Marked at = std::move(todo.back());
+        todo.pop_back();
+        visit(at.gap);
+        allowance_.check_alternatives(todo.size());
+        for (uint32_t k : marks_at(at.gap.parser)) {
+            if (std::find(at.taken.begin(), at.taken.end(), k) != at.taken.end()) continue;
+            const ParserState after = parser_.shift(at.gap.parser, marks_[k].terminal);
+            if (!after) continue;
+            const Event* last = at.gap.events;
+            size_t where = position;
+            if (!marks_[k].opens) where = std::max(at.gap.end, last && last->opens ? last->at : 0);
+            Marked next{at.gap, at.taken};
+            next.gap.parser = after;
+            next.gap.events = event(marks_[k], last, where, arena);
+            next.gap.is_marked = true;
+            next.taken.push_back(k);
+            todo.push_back(std::move(next));
+        }
+    }
+}
+
+// The places after a thread, if its lexeme or embedded text may end here. `visit(gap)`.
+template <class Visit>
+void CaptureGrammar::each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit) {
+    auto marked = [&](ParserState parser, Promise promise, size_t end) {
+        each_marked({parser, promise, thread.events, end, false}, position, arena, visit);
+    };
+    if (thread.inner) {
+        if (languages_->has_ended(*thread.inner)) marked(thread.inner->after, thread.inner->promise, position);
+        return;
+    }
+    if (!thread.lexer) return marked(thread.parser, thread.promise, thread.end);
+    const std::vector<Lexer::End> ends = lexer_.ends(thread.lexer);
+    for (const Lexer::End& end : ends) {
+        const SymbolId terminal = grammar_.lexemes()[end.lexeme].terminal;
+        const Promise promise = lexer_.both(thread.promise, end.promise);
+        if (promise == kBroken) continue;
+        const bool ignored = grammar_.is_ignored(terminal);
+        const ParserState after = ignored ? thread.parser : parser_.shift(thread.parser, terminal);
+        if (after) marked(after, promise, ignored ? thread.end : position);
+    }
+}
+
+// Where the lexer begins: after marks no ignored lexeme comes first, or the marks would have several places.
+LexerState CaptureGrammar::start_of(const Gap& gap) {
+    const LexemeSets::SetId set = parser_.viable(gap.parser);
+    if (!gap.is_marked) return lexer_.start(set);
+    std::vector<LexemeId> kept;
+    for (LexemeId lexeme : sets_[set])
+        if (!grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal)) kept.push_back(lexeme);
+    return kept.size() == sets_[set].size() ? lexer_.start(set) : lexer_.start(sets_.intern(std::move(kept)));
+}
+
+// Whether something may be read there, or the text may end.
+bool CaptureGrammar::can_go_on(const Gap& gap) {
+    if (parser_.accepting(gap.parser) && lexer_.may_end(gap.promise)) return true;
+    if (const LexerState begun = start_of(gap); begun && lexer_.next_bytes(begun).size() > 0) return true;
+    return std::any_of(embedded_.begin(), embedded_.end(),
+                       [&](SymbolId terminal) { return parser_.reads(gap.parser, terminal); });
+}
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+void CaptureGrammar::add(Thread thread, Step& step) {
+    for (Thread& known : step.out) {
+        if (known.parser != thread.parser || known.lexer != thread.lexer || known.promise != thread.promise ||
+            known.inner.has_value() != thread.inner.has_value() ||
+            (known.inner &&
+             !(languages_->is_same(*known.inner, *thread.inner) && known.inner->tokens == thread.inner->tokens)))
+            continue;
+        if (is_better(thread.events, known.events)) known = std::move(thread);
+        return;
+    }
+    step.out.push_back(std::move(thread));
+}
+
+// Begin a lexeme or an embedded text with the byte.
+void CaptureGrammar::begin(const Gap& gap, Step& step) {
+    const Promise promise = lexer_.keep(gap.promise, step.byte);
+    if (promise == kBroken) return;
+    if (const LexerState begun = lexer_.next(start_of(gap), step.byte))
+        add({gap.parser, begun, promise, gap.events, gap.end, std::nullopt}, step);
+    for (uint32_t k = 0; k < embedded_.size(); ++k) {
+        if (!languages_->may_begin(k, step.byte, step.is_within_token)) continue;
+        const ParserState after = parser_.shift(gap.parser, embedded_[k]);
+        if (!after) continue;
+        EmbeddedStrand strand{after, k, promise, 0, languages_->languages()[k].automaton->start()};
+        if (languages_->read_inner(strand, step.byte, step.arena))
+            add({gap.parser, kNoLexeme, promise, gap.events, gap.end, strand}, step);
+    }
+}
+
+void CaptureGrammar::step(const Thread& thread, Step& step) {
+    if (thread.inner) {
+        EmbeddedStrand next = *thread.inner;
+        next.promise = lexer_.keep(next.promise, step.byte);
+        if (next.promise != kBroken && languages_->read_inner(next, step.byte, step.arena))
+            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.end, next}, step);
+    } else if (const LexerState next = thread.lexer ? lexer_.next(thread.lexer, step.byte) : kNoLexeme) {
+        const Promise promise = lexer_.keep(thread.promise, step.byte);
+        if (promise != kBroken) add({thread.parser, next, promise, thread.events, thread.end, std::nullopt}, step);
+    }
+    each_gap(thread, step.position, step.arena, [&](const Gap& gap) { begin(gap, step); });
+}
+
+CaptureGrammar::Threads CaptureGrammar::read(const Threads& threads, std::string_view bytes, uint32_t token,
+                                             size_t position, Arena& arena) {
+    Threads now = threads;
+    for (size_t k = 0; k < bytes.size(); ++k) {
+        here_.clear();
+        Step next{static_cast<uint8_t>(bytes[k]), position + k, k > 0, arena, {}};
+        for (const Thread& thread : now) {
+            poll();
+            step(thread, next);
+            allowance_.check_alternatives(next.out.size());
+        }
+        now = std::move(next.out);
+    }
+    std::erase_if(now,
+                  [&](Thread& thread) { return thread.inner && !languages_->end_token(*thread.inner, token, arena); });
+    return now;
+}
+
+std::vector<CaptureGrammar::Events> CaptureGrammar::readings(const Threads& threads, size_t position, size_t skip,
+                                                             Arena& arena) {
+    here_.clear();
+    std::vector<const Event*> found;
+    auto note = [&](const Event* events) {
+        if (std::find(found.begin(), found.end(), events) == found.end()) found.push_back(events);
+    };
+    for (const Thread& thread : threads) {
+        const bool goes_on = thread.inner ? languages_->can_go_on(*thread.inner)
+                                          : thread.lexer && lexer_.next_bytes(thread.lexer).size() > 0;
+        if (goes_on) note(thread.events);
+        each_gap(thread, position, arena, [&](const Gap& gap) {
+            if (can_go_on(gap)) note(gap.events);
+        });
+    }
+    std::vector<Events> out;
+    out.reserve(found.size());
+    for (const Event* events : found) out.push_back(listed(events, skip));
+    return out;
+}
+
+std::optional<CaptureGrammar::Events> CaptureGrammar::whole(const Threads& threads, size_t position, size_t skip,
+                                                            Arena& arena) {
+    here_.clear();
+    bool is_found = false;
+    const Event* best = nullptr;
+    for (const Thread& thread : threads)
+        each_gap(thread, position, arena, [&](const Gap& gap) {
+            if (!parser_.accepting(gap.parser) || !lexer_.may_end(gap.promise)) return;
+            if (!is_found || is_better(gap.events, best)) best = gap.events;
+            is_found = true;
+        });
+    if (!is_found) return std::nullopt;
+    return listed(best, skip);
+}
+
+size_t CaptureGrammar::memory_bytes() const {
+    size_t bytes = heap_block(sizeof(*this)) + grammar_.memory_bytes() + sets_.memory_bytes() + lexer_.memory_bytes() +
+                   parser_.memory_bytes();
+    for (const auto& [_, marks] : marks_at_) bytes += heap_node(sizeof(*marks_at_.begin())) + heap_bytes(marks);
+    return bytes;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,113 @@
+// Captures: which labelled part of a grammar is where in a text.
+//
+// A second grammar of the same texts has *marks* at the beginning and the end of each labelled part: terminals without
+// text (Laurikari 2000 has them as tags of an automaton). A text is read by threads: a thread is a strand
+// (strands.hpp) or an embedded text, together with the marks on its way, its *events*. Of threads that read on alike
+// one is kept. Of two readings the first difference of their events decides: an opening wins against a closing, an
+// earlier opening against a later one, a later closing against an earlier one; events that are missing lose. So parts
+// begin as early and end as late as possible, the first one first.
+//
+// Only texts that were accepted are read, and only where captures are asked for: recognition and masks know no marks.
+//
+// Invariants: equal lists of events are the same object within one reading; a mark stands directly before a lexeme that
+// is not ignored, before an embedded text, or at the end; a part that calls itself at its very beginning is opened
+// once.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "context_free/embedded_automaton.hpp"
+#include "context_free/frame_parser.hpp"
+
+namespace schemagen {
+
+struct Mark {
+    SymbolId terminal;  // of the second grammar
+    uint32_t label;
+    bool opens;
+};
+
+class CaptureGrammar {
+public:
+    struct Event {
+        uint32_t label;
+        bool opens;
+        size_t at;  // byte of the text
+        const Event* before;
+        uint32_t count;  // of the list
+    };
+    struct Thread {
+        ParserState parser;  // before the lexeme that is being read
+        LexerState lexer;    // kNoLexeme if none is: at the start, or in an embedded text
+        Promise promise;
+        const Event* events;
+        size_t end;  // of the last lexeme that is not ignored, or of the last embedded text
+        std::optional<EmbeddedStrand> inner;
+    };
+    using Threads = std::vector<Thread>;
+    using Events = std::vector<Event>;
+
+    // `embedded`: of each embedded language of the automaton, its terminal in this grammar. `languages`: the automaton
+    // that has them, or null; it lives longer.
+    CaptureGrammar(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, std::vector<Mark> marks,
+                   std::vector<SymbolId> embedded, EmbeddedAutomaton* languages, const Allowance& allowance);
+    // Of the same grammar over other automata.
+    std::unique_ptr<CaptureGrammar> renewed(std::shared_ptr<SharedAutomata> shared, EmbeddedAutomaton* languages) const;
+    Threads start() { return {{parser_.start(), kNoLexeme, kNoPromise, nullptr, 0, std::nullopt}}; }
+    // The threads after a token, or a text that counts as one, that begins at a byte of the text.
+    Threads read(const Threads& threads, std::string_view bytes, uint32_t token, size_t position, Arena& arena);
+    // The events of each reading of the text so far, without the first `skip` of them.
+    std::vector<Events> readings(const Threads& threads, size_t position, size_t skip, Arena& arena);
+    // The events of the best reading of the text as a whole; nothing if it may not end.
+    std::optional<Events> whole(const Threads& threads, size_t position, size_t skip, Arena& arena);
+    size_t memory_bytes() const;
+
+private:
+    // A place where the next lexeme or embedded text begins.
+    struct Gap {
+        ParserState parser;
+        Promise promise;
+        const Event* events;
+        size_t end;
+        bool is_marked;  // ignored lexemes cannot come first
+    };
+    struct Step {
+        uint8_t byte;
+        size_t position;
+        bool is_within_token;
+        Arena& arena;
+        Threads out;
+    };
+    template <class Visit>
+    void each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit);
+    template <class Visit>
+    void each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit);
+    const Event* event(const Mark& mark, const Event* before, size_t at, Arena& arena);
+    const std::vector<uint32_t>& marks_at(ParserState state);
+    LexerState start_of(const Gap& gap);
+    bool can_go_on(const Gap& gap);
+    void step(const Thread& thread, Step& step);
+    void begin(const Gap& gap, Step& step);
+    void add(Thread thread, Step& step);
+    static bool is_better(const Event* one, const Event* other);
+    static Events listed(const Event* last, size_t skip);
+
+    std::shared_ptr<SharedAutomata> shared_;
+    Allowance allowance_;
+    ContextFreeGrammar grammar_;
+    std::vector<Mark> marks_;
+    std::vector<SymbolId> embedded_;  // [language]
+    EmbeddedAutomaton* languages_;
+    LexemeSets sets_;
+    Lexer lexer_;
+    FrameParser parser_;
+    std::unordered_map<ParserState, std::vector<uint32_t>> marks_at_;  // numbers of marks
+    std::vector<const Event*> here_;                                   // the events at one byte
+    size_t here_at_ = SIZE_MAX;
+};
+
+}  // namespace schemagen
