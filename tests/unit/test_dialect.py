@@ -150,6 +150,17 @@ ANY = [
     Case("a stop beside another", 'start: a "1" | b "2"\na[stop="!"]: /[a-z!]*/\nb: /[a-z]!!?/', ["a!1", "a!2", "a!!2"], ["a!!1"]),
     Case("lazy terminals beside each other", 'start: a "b" | c "b"\na[lazy]: /.*e/\nc[lazy]: /.*ee/', ["xeb", "xeeb"], ["xeeeb"]),
     Case("what is ignored", 'start: A "b"\nA: /a+/\n%ignore /a/', ["aab"], ["b"]),
+    Case("a bound", 'start: a ">"\na[max_chars=2]: /[^>]*/', [">", "a>", "é😀>"], ["abc>", ">>"]),
+    Case("a bound for each call", 'start: a "-" a\na[max_chars=2]: "x"*', ["-", "xx-xx"], ["xxx-", "x-xxx"]),
+    Case("a bound of nothing", 'start: a ">"\na[max_chars=0]: /x*/', [">"], ["x>"]),
+    Case("a bound of a lazy rule", 'start: a ">"\na[max_chars=3, lazy]: /[a-z]*;/', [";>", "ab;>"], ["abc;>", ";;>"]),
+    Case("a bound with a stop", 'start: a ">"\na[max_chars=3, stop="bb"]: /[a-z]*/', ["bb>", "abb>"], ["aabb>", "aaa>", "a>"]),
+    Case("a bound of a rule that is a terminal", 'start: a ">"\na[temperature=0.5, max_chars=2]: /x*/', ["xx>"], ["xxx>"]),
+    Case("a bound of rules", 'start: a ">"\na[max_chars=4]: b+\nb: "x" "y" | "z" c?\nc: "-"', ["xyxy>", "zz-z>"], ["xyxyz>", ">", "z-z-z>"]),
+    Case("a bound of rules that call themselves at their end", 'start: a ">"\na[max_chars=4]: b\nb: "x" b | c\nc: "y" b?', ["y>", "xxxy>", "xyxy>"], ["x>", "xxxxy>"]),
+    Case("a bound counts what is ignored", 'start: a ">"\na[max_chars=3]: "x" "y"\n%ignore " "', ["xy>", "x y>", "xy >"], ["x  y>", "x y >"]),
+    Case("a bound of lazy rules", 'start: a ">"\na[max_chars=5]: b*\nb[lazy]: /[a-z;]*;/', [">", "a;b;>", ";;;>"], ["ab;cd;>", "a>"]),
+    Case("bounds inside one another", 'start: a ">"\na[max_chars=3]: b /z*/\nb[max_chars=2]: /x*/', ["xxz>", "zzz>"], ["xxx>", "xxzz>"]),
     Case("classes of patterns are ASCII", r"start: /\w\d\W\D/", ["a1é\u0661", "_0-x"], ["é1--", "a\u0661--", "a1a-"]),
     Case("blanks of patterns", r"start: /\s\S/", ["\u00a0a", "\vé"], ["aa", "  "]),
     Case("a dot is no line feed", "start: /a.[.]/", ["a\r.", "a\u2028.", "aé."], ["a\n.", "aaa"]),
@@ -385,6 +396,9 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ("start[lazy=1]: /a/", GrammarSyntaxError, 1, 7, "'lazy'"),
     ("start[lazy stop]: /a/", GrammarSyntaxError, 1, 12, "',' or ']'"),
     ("start[max_tokens=x]: /a/", GrammarSyntaxError, 1, 18, "a number"),
+    ("start[max_chars=3]: /a/", GrammarSyntaxError, 1, 7, "'max_chars' is not known in the dialect of llguidance"),
+    ("start[max_chars=x]: /a/", GrammarSyntaxError, 1, 17, "a number of characters"),
+    ("start[max_chars]: /a/", GrammarSyntaxError, 1, 7, "'max_chars' is not known"),
     ("start[capture=x]: /a/", GrammarSyntaxError, 1, 7, "not a string"),
     ('start[capture=""]: /a/', GrammarSyntaxError, 1, 7, "'capture' is empty"),
     ('start[stop="a", stop_capture=""]: /a/', GrammarSyntaxError, 1, 17, "'stop_capture' is empty"),
@@ -498,6 +512,17 @@ def test_options_of_llguidance_that_are_kept(options: dict[str, Any], accepted: 
 
 ANY_ERRORS = [
     ('start[stop=""]: /a/', GrammarSyntaxError, 12, 'stop=""'),
+    ("start[max_chars=2.5]: /a/", GrammarSyntaxError, 17, "a number of characters"),
+    ("start[max_chars=-1]: /a/", GrammarSyntaxError, 17, "a number of characters"),
+    ("start[max_chars=1, max_chars=1]: /a/", GrammarSyntaxError, 20, "'max_chars' is given twice"),
+    (
+        'start[max_chars=9]: "(" start ")" | /a/',
+        UnsupportedGrammarError,
+        7,
+        "'start' with max_chars=9, which is not a regular",
+    ),
+    ("start[max_chars=9]: <|x|>", UnsupportedGrammarError, 7, "'start' with max_chars=9, which is not a regular"),
+    ("start[lazy, max_chars=9]: /a/ <|x|>", UnsupportedGrammarError, 13, "max_chars=9, which ends with a token"),
     (r"start: /a\b/", UnsupportedGrammarError, 10, "word boundary"),
     ("start: /a(?=b)/", UnsupportedGrammarError, 10, "look-around"),
     ("start: /a(?<!b)/", UnsupportedGrammarError, 10, "look-around"),
@@ -514,6 +539,48 @@ def test_mistakes_in_patterns_of_xgrammar(grammar: str, kind: type[GrammarError]
         Dialect(grammar, lexer="any").rules()
     assert (caught.value.line, caught.value.column) == (1, column), str(caught.value)
     assert fact in caught.value.fact
+
+
+@pytest.mark.parametrize("rule", ["head[lazy]", "rest", "tool"])
+def test_bounds_of_free_text_with_tools_are_refused(rule: str) -> None:
+    """xgrammar ignores them there."""
+    text = 'start: tool* rest\ntool: head "="\nhead[lazy]: T "<f"\nrest: T\nT: /.*/s'
+    bounded = f"{rule[:-1]}, max_chars=9]" if "[" in rule else f"{rule}[max_chars=9]"
+    with pytest.raises(UnsupportedGrammarError, match="max_chars=9, which is a part of free text with tools"):
+        Dialect(text.replace(f"{rule}:", f"{bounded}:"), lexer="any").rules()
+
+
+def test_a_bound_of_a_schema_is_refused() -> None:
+    """JSON has an automaton of its own."""
+    with pytest.raises(UnsupportedGrammarError, match="'a' with max_chars=9, which is not a regular") as caught:
+        schemagen.Lark('start: a\na[max_chars=9]: "x" %json {"type": "integer"}', dialect="xgrammar").rules()
+    assert "automaton of its own" in caught.value.why
+
+
+def test_a_bound_that_no_text_keeps_is_refused() -> None:
+    """With its place, also beside other alternatives."""
+    for body in ("/[a-z]{3,9}/", '"x" "y" "z"', '"xy" b\nb: /[a-z]/'):
+        with pytest.raises(UnsatisfiableSchemaError, match="'a' has no text of at most 2 characters") as caught:
+            Dialect(f'start: a | "bcd"\na[max_chars=2]: {body}', lexer="any").rules()
+        assert caught.value.at == "line 2, column 3"
+
+
+@pytest.mark.parametrize(
+    ("grammar", "texts"),
+    [
+        ('start: a ">"\na[max_chars=2]: /[^>]*/', [">", "a>", "é😀>", "abc>", ">>"]),
+        ('start: a ">"\na[max_chars=3]: /x*/\n%ignore " "', ["xx >", "xxx>", "xxx >", "xxxx>", "xx  >"]),
+        ('start: a ">"\na[max_chars=3]: b*\nb: "x" "y"? | "z"\n%ignore " "', ["xy >", "x y>", "x yz>", "zzz>", "zzzz>", "xyxy>"]),
+        ('start: a ">"\na[max_chars=2, suffix="b"]: /[a-z]*/', ["b>", "ab>", "aab>", "aaab>", "a>"]),
+    ],
+)  # fmt: skip
+def test_bounds_as_xgrammar_reads_them(grammar: str, texts: list[str]) -> None:
+    """Where every text of a rule fits into its bound, or the rule can end there."""
+    xgrammar = pytest.importorskip("xgrammar")
+    accepts = pytest.importorskip("xgrammar.testing")._is_grammar_accept_string
+    read = xgrammar.Grammar.from_lark(grammar)
+    for text in texts:
+        assert derives(Dialect(grammar, lexer="any"), text) == accepts(read, text), text
 
 
 def test_what_derives_nothing() -> None:
@@ -572,7 +639,7 @@ def test_what_is_large(grammar: str, text: str) -> None:
         ('start: "a"' + "|" * 900_000, "50,000 alternatives"),
     ],
 )
-def test_what_would_be_written_out_for_long_is_refused(grammar, said):
+def test_what_would_be_written_out_for_long_is_refused(grammar: str, said: str) -> None:
     """As soon as its size is known."""
     with pytest.raises(LimitError, match=said):
         schemagen.compile(schemagen.Lark(grammar, dialect="llguidance"), BYTES)

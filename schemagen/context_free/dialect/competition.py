@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.items import first_characters, items_of
 from schemagen.context_free.regular import nonempty, only_text
+from schemagen.context_free.regular_rules import shortest
 from schemagen.context_free.simplify import called, nullable_rules
 from schemagen.context_free.syntax import (
     NOTHING,
@@ -95,6 +96,13 @@ class Places:
         kind = Kind(nonempty(regex), lazy)
         self.labels.setdefault(kind, label)
         return kind
+
+    def languages(self) -> dict[str, ast.Regex]:
+        """Return the texts that each place may be, where nothing competes; a lazy terminal ends at its first match."""
+        return {
+            name: ast.union(*(shortest(kind.text) if kind.lazy else kind.text for kind in kinds))
+            for name, kinds in self.kinds.items()
+        }
 
     def add(self, *kinds: Kind) -> Expression:
         """Return any of some terminals at a new place."""

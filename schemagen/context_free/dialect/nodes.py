@@ -144,6 +144,8 @@ class Attributes:
     Attributes:
         lazy: Whether its first match ends it.
         ending: Its end: ``stop=`` or ``suffix=``.
+        max_chars: The most characters of its texts, or None, of xgrammar alone.
+        max_chars_at: The place of ``max_chars=``.
         max_tokens: The place of ``max_tokens=``.
         temperature: The place of ``temperature=``.
         stop_capture: The place of ``stop_capture=``.
@@ -151,6 +153,8 @@ class Attributes:
 
     lazy: bool = False
     ending: Node | None = None
+    max_chars: int | None = None
+    max_chars_at: int = 0
     max_tokens: int | None = None
     temperature: int | None = None
     stop_capture: int | None = None
@@ -159,11 +163,6 @@ class Attributes:
     def is_shortest(self) -> bool:
         """Whether the rule is read as one terminal that is not just its body."""
         return self.lazy or self.ending is not None
-
-    @property
-    def makes_terminal(self) -> bool:
-        """Whether the rule is read as one terminal, if it can be."""
-        return self.is_shortest or self.temperature is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,16 @@ _OPERATORS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _TOKEN = re.compile(r"<[^<>\s]+>")
 _REFERENCE = re.compile(r"@[\w-]+", re.ASCII)
 _PRIORITY = re.compile(r"\.[+-]?[0-9]+")
+_DIGITS = re.compile(r"[0-9]+(?![.eE\w])")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _IF = re.compile(r"%if\b")
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _CHARACTERS = {**{each: each for each in '"\\/'}, **_CONTROLS}
 _SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
+
+#: The attributes of rules that have a value; ``capture`` may be without.
+_WITH_VALUE = ("stop", "suffix", "stop_capture", "capture", "temperature", "max_chars", "max_tokens")
 
 #: Alternatives in one place.
 MAX_ALTERNATIVES = 50_000
@@ -253,10 +257,10 @@ class DialectParser:
             return replace(given, lazy=True)
         if key == "capture" and not has_value:
             return given
-        if not has_value or key not in ("stop", "suffix", "capture", "stop_capture", "max_tokens", "temperature"):
-            known = "lazy, stop=, suffix=, stop_capture=, capture, capture=, max_tokens=, temperature="
+        if not has_value or key not in _WITH_VALUE:
+            known = f"lazy, capture, {', '.join(f'{each}=' for each in _WITH_VALUE)}"
             raise self.scanner.error(f"the attribute {key!r} is not known", at, fix=f"the attributes are {known}")
-        if key in ("max_tokens", "temperature"):
+        if key in ("max_chars", "max_tokens", "temperature"):
             return self._number(given, key, at)
         if key in ("capture", "stop_capture"):
             name = self._symbol(0)
@@ -273,9 +277,11 @@ class DialectParser:
         return replace(given, ending=ending)
 
     def _number(self, given: nodes.Attributes, key: str, at: int) -> nodes.Attributes:
-        number = self.scanner.match(_NUMBER)
+        number = self.scanner.match(_DIGITS if key == "max_chars" else _NUMBER)
         if number is None:
-            raise self.scanner.unexpected("a number")
+            raise self.scanner.unexpected("a number of characters" if key == "max_chars" else "a number")
+        if key == "max_chars":
+            return replace(given, max_chars=self.scanner.count(number[0], at), max_chars_at=at)
         if key == "max_tokens":
             return replace(given, max_tokens=at)
         if not 0 <= float(number[0]) < math.inf:

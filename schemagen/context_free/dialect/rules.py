@@ -17,6 +17,7 @@ Ignored texts are allowed after every terminal. Where llguidance and xgrammar di
 from __future__ import annotations
 
 import difflib
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from schemagen.context_free.dialect import nodes
@@ -27,6 +28,13 @@ from schemagen.context_free.dialect.parameters import holds, needs_parameter, va
 from schemagen.context_free.dialect.parser import DialectParser
 from schemagen.context_free.dialect.terminals import Terminals, names
 from schemagen.context_free.regular import is_nullable, nonempty, only_text
+from schemagen.context_free.regular_rules import (
+    Derived,
+    NotRegularError,
+    RegularRules,
+    at_most,
+    no_short_text,
+)
 from schemagen.context_free.scanner import token_of
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
@@ -42,6 +50,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex import ast
+from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +99,12 @@ class _Scope:
 
     def _check_names(self, definition: nodes.Definition) -> None:
         self._check_all(definition.body)
+        if self._patterns != "ecma-262" and definition.attributes.max_chars is not None:
+            raise self._scanner.error(
+                "the attribute 'max_chars' is not known in the dialect of llguidance",
+                definition.attributes.max_chars_at,
+                fix='read the grammar with dialect="xgrammar", or bound the repetitions',
+            )
         ending = definition.attributes.ending
         if ending is None:
             return
@@ -124,6 +139,7 @@ class _Rules:
         self._todo: list[tuple[_Scope, str, int | None]] = []
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
+        self._bounded: dict[str, nodes.Definition] = {}  # those that are no terminals
 
     def start_of(self, grammar: nodes.Grammar, start: str) -> Expression:
         """Return the call of the start rule of a grammar."""
@@ -133,9 +149,22 @@ class _Rules:
             raise self._scanner.no_start(start, grammar.rules, grammar.at, f"write {start}: ...")
         scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
         if not prefix and self._lexer == "any":
-            self.places.dispatched.update(_dispatched(scope, grammar.rules[start].body))
+            self._dispatch(scope, grammar.rules[start].body)
         call = self._call(scope, nodes.Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
+
+    def _dispatch(self, scope: _Scope, body: nodes.Node) -> None:
+        """Note the terminals of free text with tools, which have no bounds: xgrammar ignores them there."""
+        kinds = _dispatched(scope, body)
+        self.places.dispatched.update(kinds)
+        rules = scope.grammar.rules
+        parts = [rules[each.name] for each in names(body) if each.name in rules]
+        heads = [rules[each.name] for part in parts for each in names(part.body) if each.name in rules]
+        for part in (*parts, *heads) if kinds else ():
+            if part.attributes.max_chars is not None:
+                raise self._not_bounded(
+                    part, "is a part of free text with tools", "the first tool ends the text, at any length"
+                )
 
     def write_out(self) -> None:
         """Make the bodies of all rules that are called."""
@@ -153,6 +182,41 @@ class _Rules:
                     fix="use fewer values",
                 )
             self.rules[key] = self._definition(scope, definition, parameter)
+            if definition.attributes.max_chars is not None and not _makes_terminal(definition):
+                self._bounded[key] = definition
+        self._write_out_bounded()
+
+    def _write_out_bounded(self) -> None:
+        """Write the rules with ``max_chars=`` as terminals, with the ignored texts in them: these count, too."""
+        derived = {
+            key: Derived((self.rules[key],), partial(at_most, most=definition.attributes.max_chars or 0))
+            for key, definition in self._bounded.items()
+        }
+        known = RegularRules(self.rules, derived, self.places.languages())
+        for key, definition in self._bounded.items():
+            try:
+                regex = known.rule(key)
+            except NotRegularError as error:
+                raise self._not_bounded(definition, "is not a regular expression", error.why) from None
+            self.rules[key] = self._lexeme(self._within(regex, definition), definition.name)
+
+    def _not_bounded(self, definition: nodes.Definition, what: str, why: str) -> Exception:
+        return self._scanner.unsupported(
+            f"the rule {definition.name!r} with max_chars={definition.attributes.max_chars}, which {what}",
+            definition.attributes.max_chars_at,
+            why=why,
+            fix="bound a rule of terminals, and of rules that call themselves at their end or not at all",
+        )
+
+    def _within(self, regex: ast.Regex, definition: nodes.Definition) -> ast.Regex:
+        """Return the texts of a bounded rule, of which there has to be one."""
+        most = definition.attributes.max_chars
+        if most is None:
+            return regex
+        bounded = at_most(regex, most)
+        if is_empty(bounded):
+            raise no_short_text(self._scanner, definition.name, most, definition.attributes.max_chars_at)
+        return bounded
 
     def _definition(self, scope: _Scope, definition: nodes.Definition, parameter: int | None) -> Expression:
         attributes = definition.attributes
@@ -166,14 +230,16 @@ class _Rules:
         is_lazy_alone = attributes.lazy and attributes.ending is None
         if self._patterns == "ecma-262" and is_lazy_alone and _ends_with_token(definition.body):
             return self._up_to_token(scope, definition)
-        if attributes.is_shortest or (attributes.makes_terminal and _is_regular(definition.body)):
+        if _makes_terminal(definition):
             regex, lazy = _terminal_of(scope, definition)
-            return self._place(scope, regex, definition.name, lazy=lazy)
+            return self._place(scope, self._within(regex, definition), definition.name, lazy=lazy)
         return self._expression(scope, definition.body, parameter)
 
     def _up_to_token(self, scope: _Scope, definition: nodes.Definition) -> Expression:
         """Return a lazy rule of xgrammar that ends with a token: the first one ends it, since no text holds a token."""
         assert isinstance(definition.body, nodes.Series)
+        if definition.attributes.max_chars is not None:
+            raise self._not_bounded(definition, "ends with a token", "a token of the vocabulary is not text")
         *before, token = definition.body.parts
         regex = scope.terminals.language(nodes.Series(tuple(before)))
         return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
@@ -294,6 +360,12 @@ class _Rules:
         if isinstance(node, nodes.Literal):
             return f"{node.text!r:.40}"
         return f"/{node.regex:.40}/" if isinstance(node, nodes.Pattern) else "a terminal"
+
+
+def _makes_terminal(definition: nodes.Definition) -> bool:
+    """Whether a rule is read as one terminal."""
+    attributes = definition.attributes
+    return attributes.is_shortest or (attributes.temperature is not None and _is_regular(definition.body))
 
 
 def _key(scope: _Scope, name: str, parameter: int | None) -> str:
