@@ -258,11 +258,11 @@ class Lark(GrammarText):
 
 
 def _json_of(schema: dict[str, Any] | bool, layout: JsonLayout | None) -> Expression:
-    """Return what ``%json`` stands for, in the layout that it asks for, if any."""
+    """Return what ``%json`` stands for, in the layout that it asks for, if any; whitespace "any" is within the value only."""
     found = expression_of(schema)
-    if layout is None or not isinstance(found, Guest):
+    if not isinstance(found, Guest):
         return found
-    whitespace = layout if layout == "any" else Layout(separators=layout)
+    whitespace = layout if layout is None or layout == "any" else Layout(separators=layout)
     return Guest(replace(found.spec, whitespace=whitespace, around=False))
 
 

@@ -510,6 +510,16 @@ def test_options_of_llguidance_that_are_kept(options: dict[str, Any], accepted: 
     assert [text for text in rejected if derives(spec, text)] == []
 
 
+@pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
+def test_any_whitespace_is_inside_the_value(dialect: Any) -> None:
+    """As in both peers: around it, the grammar says what there may be."""
+    text = 'start: "<" %json {"type": "array", "items": {"type": "integer"}} ">"'
+    grammar = schemagen.compile(schemagen.Lark(text, dialect=dialect), BYTES, whitespace="any")
+    for text, is_accepted in [("<[ 1\n,2 ]>", True), ("<[]>", True), ("< [1]>", False), ("<[1] >", False)]:
+        matcher = grammar.matcher()
+        assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) == is_accepted, text
+
+
 ANY_ERRORS = [
     ('start[stop=""]: /a/', GrammarSyntaxError, 12, 'stop=""'),
     ("start[max_chars=2.5]: /a/", GrammarSyntaxError, 17, "a number of characters"),
