@@ -30,6 +30,7 @@ from schemagen.context_free.syntax import (
     Terminal,
     Text,
     Token,
+    leaves,
     substituted,
 )
 
@@ -162,6 +163,17 @@ def recursion_of(rules: dict[str, Expression]) -> Recursion:
         tuple(name for name in rules if name in left - plain),
         tuple(name for name in rules if name in anywhere - left),
     )
+
+
+def uncountable(rules: Mapping[str, Expression], start: str) -> str:
+    """Return in words what keeps a grammar from counting tokens of text, or nothing."""
+    reached = reachable(rules, start)
+    recursion = recursion_of(reached)
+    for name in (*recursion.left, *recursion.other):
+        return f"a grammar whose rule {name!r} calls itself"
+    if any(isinstance(leaf, Terminal) for leaf in leaves(reached)):
+        return "a grammar with terminals that take the longest match"
+    return ""
 
 
 def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, Expression]:

@@ -67,12 +67,14 @@ class Token(HashedOnce):
 
     Attributes:
         wanted: Names, and ranges of ids (first, last).
+        may_be_text: Whether ids of ordinary tokens, which are text, may be among them.
         line: Its line in the grammar, from 1.
         column: Its column, from 1.
         place: Its place in a grammar that is not a text: a JSON pointer.
     """
 
     wanted: tuple[str | tuple[int, int], ...]
+    may_be_text: bool = field(default=False, kw_only=True)
     line: int | None = field(default=1, compare=False)
     column: int | None = field(default=1, compare=False)
     place: str = field(default="", compare=False)
@@ -97,6 +99,7 @@ class TokenRun(HashedOnce):
         has_lines: Whether tokens with line breaks are among them.
         within: The texts that it may be, or None if each token is text of whole characters.
         but: Tokens that are not among them, ordinary ones or not.
+        only: The ordinary tokens that are among them, or None for all.
     """
 
     low: int
@@ -104,6 +107,7 @@ class TokenRun(HashedOnce):
     has_lines: bool = True
     within: ast.Regex | None = None
     but: tuple[Token, ...] = ()
+    only: Token | None = None
 
 
 @hashed_once
@@ -310,12 +314,12 @@ def substituted(expression: Expression, known: Mapping[Expression, Expression]) 
 
 def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
     """Return the specs embedded in a grammar, in the order of its rules."""
-    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Guest)))
+    return list(dict.fromkeys(each for each in leaves(grammar.rules) if isinstance(each, Guest)))
 
 
 def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
     """Return the tokens that a grammar names, in the order of its rules, and those that it leaves out."""
-    named = (each for each in _leaves(grammar) if isinstance(each, Token))
+    named = (each for each in leaves(grammar.rules) if isinstance(each, Token))
     return list(dict.fromkeys([*named, *grammar.left_out]))
 
 
@@ -338,12 +342,12 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
 
 def counts_tokens(grammar: ContextFreeGrammar) -> bool:
     """Whether a grammar counts tokens of text."""
-    return any(isinstance(each, TokenRun) for each in _leaves(grammar))
+    return any(isinstance(each, TokenRun) for each in leaves(grammar.rules))
 
 
-def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:
+def leaves(rules: Mapping[str, Expression]) -> Iterator[Expression]:
     """Yield what rules are made of, in their order."""
-    todo = list(reversed(grammar.rules.values()))
+    todo = list(rules.values())[::-1]
     while todo:
         expression = todo.pop()
         if isinstance(expression, _LEAVES):  # most are

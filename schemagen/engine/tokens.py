@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.syntax import tokens_in
+from schemagen.context_free.scanner import COUNTED_BESIDE, COUNTED_FIX
+from schemagen.context_free.simplify import uncountable
+from schemagen.context_free.syntax import TokenRun, alternatives, substituted, tokens_in
 from schemagen.errors import UnsupportedGrammarError
+from schemagen.regex.ast import normalise_ranges
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import ContextFreeGrammar, Token
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Token
     from schemagen.vocabulary import Vocabulary
 
 #: Names of tokens in an error.
@@ -30,6 +35,51 @@ def marked_for(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Vocabular
     if not named:
         return vocabulary
     return vocabulary.marked(frozenset(token_id for token_id in named if vocabulary.tokens[token_id]))
+
+
+def with_text_tokens(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> ContextFreeGrammar:
+    """Return a grammar that counts the ordinary tokens of text which it names by their ids, if it names any.
+
+    Args:
+        grammar: Its rules.
+        vocabulary: Of the model, which tells ordinary tokens from special and added ones.
+
+    Raises:
+        UnsupportedGrammarError: It names one and calls itself, or has a lexer; or an id is outside the vocabulary.
+    """
+    known: dict[Expression, Expression] = {}
+    for token in tokens_in(grammar):
+        text = _text_ids(token, vocabulary) if token.may_be_text else []
+        if not text:
+            continue
+        if where := uncountable(grammar.rules, grammar.start):
+            fact = f"the token id {text[0]}, an ordinary token, in {where}"
+            raise unsupported(token, fact, COUNTED_BESIDE, COUNTED_FIX)
+        run = TokenRun(1, 1, only=replace(token, wanted=normalise_ranges((each, each) for each in text)))
+        others = replace(token, wanted=_without(token.wanted, text))
+        known[token] = alternatives(others, run) if others.wanted else run
+    if not known:
+        return grammar
+    return replace(grammar, rules={name: substituted(body, known) for name, body in grammar.rules.items()})
+
+
+def _text_ids(token: Token, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids of ordinary tokens that a token of a grammar names by id."""
+    found: set[int] = set()
+    for wanted in token.wanted:
+        if not isinstance(wanted, str):
+            _check_size(token, wanted[1], vocabulary)
+            found.update(range(wanted[0], wanted[1] + 1))
+    marked = {*vocabulary.token_names, *vocabulary.special_token_ids, *vocabulary.eos_token_ids}
+    return sorted(each for each in found - marked if vocabulary.tokens[each])
+
+
+def _without(wanted: tuple[str | tuple[int, int], ...], ids: list[int]) -> tuple[str | tuple[int, int], ...]:
+    """Return names, and ids except some."""
+    names = [each for each in wanted if isinstance(each, str)]
+    ranges = (range(each[0], each[1] + 1) for each in wanted if not isinstance(each, str))
+    left = set(chain.from_iterable(ranges)).difference(ids)
+    return (*names, *normalise_ranges((each, each) for each in left))
 
 
 def ids_of(token: Token, vocabulary: Vocabulary) -> list[int]:

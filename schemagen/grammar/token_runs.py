@@ -172,11 +172,26 @@ def _count(run: TokenRun, vocabulary: Vocabulary) -> TokenCount:
     """Return how many tokens a run has, and which."""
     left_out = {token_id for token in run.but for token_id in any_ids_of(token, vocabulary)}
     found = [each for each in _members(vocabulary, run.has_lines, run.within is None) if each not in left_out]
+    if run.only is not None:
+        found = _only(run.only, found, vocabulary)
     if not found:
         raise UnsatisfiableSchemaError(
             f"{vocabulary!r} has no token of text", why="a run of tokens needs some", fix="use another vocabulary"
         )
     return TokenCount(run.low, run.high, words_of(found, -(-vocabulary.size // BITS)))
+
+
+def _only(token: Token, members: list[int], vocabulary: Vocabulary) -> list[int]:
+    """Return the tokens that a grammar names by id, which have to be among those of a run."""
+    wanted = any_ids_of(token, vocabulary)
+    for token_id in sorted(set(wanted).difference(members)):
+        raise unsupported(
+            token,
+            f"the token id {token_id} is a part of a character: {vocabulary.tokens[token_id]!r}",
+            why="tokens are counted as text of whole characters",
+            fix="write the character as a literal",
+        )
+    return wanted
 
 
 def _targets(edges: Iterable[tuple[object, int]]) -> tuple[int, ...]:

@@ -388,7 +388,7 @@ def test_mistakes_in_the_w3cs_notation_have_a_place(mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     ("spec", "place", "words"),
     [
-        (EBNF("root ::= Token(3)"), (1, 10), "the token id 3 is an ordinary token"),
+        (EBNF('root ::= "a" Token(3) root?'), (1, 14), "the token id 3, an ordinary token, in a grammar whose rule"),
         (EBNF('root ::= "a" | Token("<t>")'), (1, 16), "no special or added token <t>"),
         (EBNF('root ::= "a" ExcludeToken(3) root?'), (1, 14), "any token but some in a grammar whose rule 'root'"),
         (EBNF('root ::= "a" TokenTagDispatch((3, root))'), (1, 14), "the token id 3 is an ordinary token"),

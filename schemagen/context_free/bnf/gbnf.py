@@ -60,7 +60,7 @@ class _Gbnf(Notation):
         if token and token[0].startswith("!"):
             self.counted = at if self.counted is None else self.counted
             return TokenRun(1, 1, but=(token_of(self.scanner, token[0][1:], at),))
-        return token_of(self.scanner, token[0], at) if token else None
+        return token_of(self.scanner, token[0], at, may_be_text=True) if token else None
 
 
 def read_gbnf(text: str, start: str) -> ContextFreeGrammar:

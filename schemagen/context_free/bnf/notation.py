@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from schemagen.context_free.scanner import Scanner
-from schemagen.context_free.simplify import productive, reachable, recursion_of
+from schemagen.context_free.simplify import productive, uncountable
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     ContextFreeGrammar,
@@ -145,17 +145,8 @@ class Notation(ABC):
 
     def _check_counted(self, start: str) -> None:
         """Refuse a token that is counted in a grammar that calls itself."""
-        if self.counted is None:
-            return
-        reached = reachable(self.rules, start)
-        recursion = recursion_of({name: body for name, body in self.rules.items() if name in reached})
-        for name in (*recursion.left, *recursion.other):
-            raise self.scanner.unsupported(
-                f"any token but some in a grammar whose rule {name!r} calls itself",
-                self.counted,
-                why="tokens are counted beside finite automata, and no parser knows where tokens end",
-                fix="bound the repetition, or write the text as characters",
-            )
+        if self.counted is not None and (where := uncountable(self.rules, start)):
+            raise self.scanner.uncounted(f"any token but some in {where}", self.counted)
 
     def resolve(self) -> None:  # noqa: B027 - few notations have anything to do here
         """Write out what could not be before all rules were known."""

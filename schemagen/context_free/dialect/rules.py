@@ -35,8 +35,8 @@ from schemagen.context_free.regular_rules import (
     at_most,
     no_short_text,
 )
-from schemagen.context_free.scanner import token_of
-from schemagen.context_free.simplify import productive
+from schemagen.context_free.scanner import any_token_of, token_of
+from schemagen.context_free.simplify import productive, uncountable
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -44,6 +44,7 @@ from schemagen.context_free.syntax import (
     ContextFreeGrammar,
     Expression,
     Rule,
+    TokenRun,
     alternatives,
     repeat,
     sequence,
@@ -127,11 +128,18 @@ class _Scope:
 
 
 class _Rules:
-    """Rules that are made of definitions, those that are reached from the start."""
+    """Rules that are made of definitions, those that are reached from the start.
+
+    Attributes:
+        rules: Their bodies.
+        places: The places of terminals in them.
+        counted: The first token of text that is counted, or None.
+    """
 
     def __init__(self, scanner: Scanner, value: JsonReader, lexer: Lexer) -> None:
         self.rules: dict[str, Expression] = {}
         self.places = Places()
+        self.counted: nodes.Token | None = None
         self._scanner = scanner
         self._value = value
         self._lexer = lexer
@@ -242,7 +250,9 @@ class _Rules:
             raise self._not_bounded(definition, "ends with a token", "a token of the vocabulary is not text")
         *before, token = definition.body.parts
         regex = scope.terminals.language(nodes.Series(tuple(before)))
-        return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
+        assert isinstance(token, nodes.Token)
+        end = token_of(self._scanner, token.text, token.at)
+        return sequence(self._lexeme(regex, definition.name), end, self._ignored(scope))
 
     def _call(self, scope: _Scope, name: nodes.Name, parameter: int | None) -> Expression:
         definition = scope.grammar.rules[name.name]
@@ -309,10 +319,16 @@ class _Rules:
         if isinstance(node, nodes.Embedded):
             return sequence(self.start_of(node.grammar, "start"), self._ignored(scope))
         if isinstance(node, nodes.Token):
-            return sequence(token_of(self._scanner, node.text, node.at), self._ignored(scope))
+            return sequence(self._any_token(node), self._ignored(scope))
         if isinstance(node, nodes.Literal) and not node.text:
             return EMPTY_TEXT
         return self._place(scope, scope.terminals.language(node), self._label(node))
+
+    def _any_token(self, node: nodes.Token) -> Expression:
+        token = any_token_of(self._scanner, node.text, node.at)
+        if isinstance(token, TokenRun) and self.counted is None:
+            self.counted = node
+        return token
 
     def _series(self, scope: _Scope, node: nodes.Series, parameter: int | None) -> Expression:
         if node.condition is not None:
@@ -474,6 +490,8 @@ def read_dialect(text: str, *, start: str = "start", value: JsonReader, lexer: L
     made.rules[name] = first
     made.write_out()
     rules, terminals = resolved(name, made.rules, made.places, longest=lexer == "longest")
+    if made.counted is not None and (where := uncountable(rules, name)):
+        raise parser.scanner.uncounted(f"the token {made.counted.text} in {where}", made.counted.at)
     if name not in productive(rules):
         raise UnsatisfiableSchemaError(
             f"no text can be derived from {start!r}",
