@@ -50,11 +50,13 @@ class Scanner:
 
     Attributes:
         text: The grammar.
+        name: Its name in errors, if it is one of several.
         at: The offset of the next character.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, name: str = "") -> None:
         self.text = text
+        self.name = name
         self.at = 0
         check_length(text)
 
@@ -99,16 +101,19 @@ class Scanner:
     def error(self, fact: str, at: int | None = None, *, why: str = "", fix: str = "") -> GrammarSyntaxError:
         """Return the error of a text that cannot be read at an offset."""
         line, column = self.place(self.at if at is None else at)
-        return GrammarSyntaxError(fact, line=line, column=column, why=why, fix=fix)
+        return GrammarSyntaxError(self._told(fact), line=line, column=column, why=why, fix=fix)
 
     def unsupported(self, fact: str, at: int, *, why: str, fix: str) -> UnsupportedGrammarError:
         """Return the error of a construct at an offset that is read, but cannot be enforced."""
         line, column = self.place(at)
-        return UnsupportedGrammarError(fact, line=line, column=column, why=why, fix=fix)
+        return UnsupportedGrammarError(self._told(fact), line=line, column=column, why=why, fix=fix)
 
     def limit(self, fact: str, at: int, *, why: str = "", fix: str) -> LimitError:
         """Return the error of something too large at an offset."""
-        return LimitError(fact, at=self.where(at), why=why, fix=fix)
+        return LimitError(self._told(fact), at=self.where(at), why=why, fix=fix)
+
+    def _told(self, fact: str) -> str:
+        return f"{fact}, in the grammar {self.name}" if self.name else fact
 
     def uncounted(self, fact: str, at: int) -> UnsupportedGrammarError:
         """Return the error of tokens of text at an offset that cannot be counted."""

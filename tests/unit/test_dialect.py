@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from schemagen.errors import (
     GrammarError,
     GrammarSyntaxError,
     LimitError,
+    OptionError,
     UnsatisfiableSchemaError,
     UnsupportedGrammarError,
 )
@@ -431,7 +433,9 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ("start: <[^]>", GrammarSyntaxError, 1, 8, "not a list of ids"),
     ("start: /a/ <[^3-1]>", GrammarSyntaxError, 1, 12, "the ids 3-1"),
     ("start[max_tokens=3]: /a/", UnsupportedGrammarError, 1, 7, "max_tokens"),
-    ("start: @other", UnsupportedGrammarError, 1, 8, "@other"),
+    ("start: @other", GrammarSyntaxError, 1, 8, "the grammar @other is not defined"),
+    ("start: A\nA: @other", GrammarSyntaxError, 2, 4, "@name in a terminal"),
+    ("start[lazy]: @other", GrammarSyntaxError, 1, 14, "@name in a terminal, or in a rule that is one"),
     ("start: %json [1]", GrammarSyntaxError, 1, 8, "%json"),
     ('start: %json {"a" 1}', GrammarSyntaxError, 1, 19, "no JSON"),
     ('start: %json {"a": NaN}', GrammarSyntaxError, 1, 14, "NaN"),
@@ -522,6 +526,145 @@ def test_any_whitespace_is_inside_the_value(dialect: Any) -> None:
     for text, is_accepted in [("<[ 1\n,2 ]>", True), ("<[]>", True), ("< [1]>", False), ("<[1] >", False)]:
         matcher = grammar.matcher()
         assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) == is_accepted, text
+
+
+# --- grammars that refer to others -----------------------------------------------------------------------------------
+
+
+def in_json(**others: Any) -> str:
+    """The JSON form of a grammar that refers to others."""
+    bodies = [{"lark_grammar": 'start: "<" @f ">"\n%ignore / /'}]
+    for name, body in others.items():
+        bodies.append({"name": name, "lark_grammar" if isinstance(body, str) else "json_schema": body})
+    return json.dumps({"grammars": bodies, "max_tokens": None})
+
+
+#: What ``@f`` and ``@g`` stand for, texts of ``"<" @f ">"`` with ignored blanks, and texts that are none.
+REFERENCES: list[tuple[dict[str, Any], list[str], list[str]]] = [
+    ({"f": {"type": "integer", "x-guidance": {"whitespace_flexible": False}}}, ["<12>", "<0 >"], ["<>", "<a>", "<1 2>"]),
+    ({"f": 'start: "x" "y"'}, ["<xy>", "< xy >"], ["<x y>", "<x>"]),
+    ({"f": 'start: "x" "y"\n%ignore /_/'}, ["<x_y>", "<x__y >"], ["<x y>", "<x_y_"]),
+    ({"f": 'start: "(" @f ")" | "x"'}, ["<x>", "<((x))>"], ["<(x>", "<>"]),
+    ({"f": 'start: "(" @g ")" | "x"', "g": 'start: "[" @f "]" | @g ";" | "y"'}, ["<([(y;)];;)>", "<x>"], ["<[x]>", "<y>"]),
+    ({"f": "start: @g @g", "g": {"enum": [1, "a"]}}, ['<1"a">', '<"a"1>'], ["<1>", '<"a">', "<111>"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
+@pytest.mark.parametrize(("others", "accepted", "rejected"), REFERENCES)
+def test_grammars_that_refer_to_others(
+    others: dict[str, Any], accepted: list[str], rejected: list[str], dialect: Any
+) -> None:
+    """By names, to texts and schemas, themselves among them."""
+    spec = schemagen.Lark('start: "<" @f ">"\n%ignore / /', dialect=dialect, grammars=others)
+    assert [text for text in accepted if not derives(spec, text)] == []
+    assert [text for text in rejected if derives(spec, text)] == []
+    check_masks_along(spec, accepted[0])
+    if dialect == "llguidance":
+        written = schemagen.Lark(in_json(**others), dialect="llguidance")
+        assert [derives(written, text) for text in (*accepted, *rejected)] == [True] * len(accepted) + [False] * len(
+            rejected
+        )
+
+
+@pytest.mark.parametrize(("others", "accepted", "rejected"), REFERENCES)
+def test_references_as_llguidance_reads_them(others: dict[str, Any], accepted: list[str], rejected: list[str]) -> None:
+    """In its JSON form; there nothing is ignored before another grammar, nor after the text."""
+    peer = pytest.importorskip("llguidance")
+
+    class Tokens:
+        def __init__(self) -> None:
+            self.eos_token_id, self.bos_token_id, self.special_token_ids = 256, None, [256]
+            self.tokens = [*(bytes([byte]) for byte in range(256)), b"<eos>"]
+
+        def __call__(self, text: str | bytes) -> list[int]:
+            return list(text.encode() if isinstance(text, str) else text)
+
+    tokenizer = peer.LLTokenizer(peer.TokenizerWrapper(Tokens()))
+    for text in (*accepted, *rejected):
+        matcher = peer.LLMatcher(tokenizer, in_json(**others), log_level=0)
+        is_read = all(matcher.consume_token(byte) for byte in text.encode()) and matcher.is_accepting()
+        assert is_read == (text in accepted and not text.startswith("< ")), text
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (schemagen.Regex("[a-z]+"), "<abc>"),
+        (schemagen.Choice("yes", "no"), "<no>"),
+        (["yes", "no"], "<yes>"),
+        (list[int], "<[1, 2]>"),
+        (schemagen.GBNF('root ::= "(" root ")" | "x"'), "<((x))>"),
+        (schemagen.Lark('start: @f "!"', dialect="xgrammar", grammars={"f": bool}), "<true!>"),
+    ],
+)
+def test_references_to_other_specs(other: Any, text: str) -> None:
+    """As wherever a spec is embedded."""
+    spec = schemagen.Lark('start: "<" @f ">"', dialect="llguidance", grammars={"f": other})
+    assert derives(spec, text)
+    assert not derives(spec, "<>")
+    assert hash(spec) == hash(pickle.loads(pickle.dumps(spec)))  # noqa: S301 - its own
+
+
+def test_mistakes_in_a_grammar_that_is_referred_to_name_it() -> None:
+    """Line and column are those in its text."""
+    for other, place, fact in (
+        ('start: "x"\n  | y', (2, 5), "the rule 'y' is not defined, in the grammar @f"),
+        ('root: "x"', (1, 1), "no rule 'start' to start from, in the grammar @f"),
+        ("start: @h", (1, 8), "the grammar @h is not defined, in the grammar @f"),
+        ("start[max_tokens=3]: /a/", (1, 7), "max_tokens, in the grammar @f"),
+    ):
+        with pytest.raises(GrammarError) as caught:
+            schemagen.Lark("start: @f", dialect="llguidance", grammars={"f": other}).rules()
+        assert fact in caught.value.fact
+        assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "fact"),
+    [
+        ('{"grammars": ', "", "is no JSON"),
+        ("{}", "/grammars", "without a list of grammars"),
+        ('{"grammars": []}', "/grammars", "without a list of grammars"),
+        ('{"grammars": [1]}', "/grammars/0", "1 where an object is expected"),
+        ('{"grammars": [{"rx": "a"}]}', "/grammars/0/rx", "the key 'rx' of a grammar is not known"),
+        ('{"grammars": [{"name": "a"}]}', "/grammars/0", "not one text of Lark or one JSON Schema"),
+        ('{"grammars": [{"json_schema": 1}]}', "/grammars/0", "not one text of Lark or one JSON Schema"),
+        ('{"grammars": [{"json_schema": {}, "lark_grammar": ""}]}', "/grammars/0", "not one text of Lark"),
+        ('{"grammars": [{"json_schema": {}, "max_tokens": 3}]}', "/grammars/0/max_tokens", "the key 'max_tokens'"),
+        ('{"grammars": [{"json_schema": {}, "name": "a b"}]}', "/grammars/0/name", "the name 'a b'"),
+        (
+            '{"grammars": [{"json_schema": {}, "name": "a"}, {"json_schema": {}, "name": "a"}]}',
+            "/grammars/1/name",
+            "'a' is defined twice",
+        ),
+    ],
+)
+def test_mistakes_in_the_json_form(text: str, at: str, fact: str) -> None:
+    """Each with its JSON pointer."""
+    with pytest.raises(GrammarError) as caught:
+        schemagen.Lark(text, dialect="llguidance").rules()
+    assert fact in caught.value.fact
+    assert caught.value.at == at
+
+
+def test_a_schema_alone_in_the_json_form() -> None:
+    """The first grammar is the text."""
+    spec = schemagen.Lark('{"grammars": [{"json_schema": {"type": "integer"}}]}', dialect="llguidance")
+    assert derives(spec, "12")
+    assert not derives(spec, "")
+
+
+def test_names_of_grammars_are_checked_at_once() -> None:
+    """Those that cannot be written, and those that are defined twice."""
+    with pytest.raises(OptionError, match="lark has no @name"):
+        schemagen.Lark("start: /a/", grammars={"f": int})
+    with pytest.raises(OptionError, match="it is no name"):
+        schemagen.Lark("start: @f", dialect="llguidance", grammars={"a b": int})
+    with pytest.raises(OptionError, match="give a dict"):
+        schemagen.Lark("start: @f", dialect="llguidance", grammars=[int])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="the grammar defines it, too"):
+        schemagen.Lark(in_json(f={}), dialect="llguidance", grammars={"f": int}).rules()
 
 
 ANY_ERRORS = [

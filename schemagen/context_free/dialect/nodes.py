@@ -85,6 +85,14 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """``@name``: a text of a grammar that is given beside this one."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """``<|name|>`` or ``<[1-3]>``: a token of the vocabulary."""
 
@@ -133,7 +141,20 @@ class Repetition:
 
 
 Node = _Union[  # noqa: UP007 - a runtime alias of forward names
-    Literal, Range, Pattern, Name, Json, Substring, Embedded, Token, Series, Choice, Conjunction, Negation, Repetition
+    Literal,
+    Range,
+    Pattern,
+    Name,
+    Json,
+    Substring,
+    Embedded,
+    Reference,
+    Token,
+    Series,
+    Choice,
+    Conjunction,
+    Negation,
+    Repetition,
 ]
 
 

@@ -29,7 +29,7 @@ _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*([0-9]*)\s*)?\}")
 _TILDE = re.compile(r"~[ \t]*([0-9]+)(?:[ \t]*\.\.[ \t]*([0-9]+))?")
 _OPERATORS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _TOKEN = re.compile(r"<[^<>\s]+>")
-_REFERENCE = re.compile(r"@[\w-]+", re.ASCII)
+_REFERENCE = re.compile(r"@([\w-]+)", re.ASCII)
 _PRIORITY = re.compile(r"\.[+-]?[0-9]+")
 _DIGITS = re.compile(r"[0-9]+(?![.eE\w])")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
@@ -49,10 +49,15 @@ _OPTIONS = {"allow_initial_skip": False, "ignore_once": False, "no_forcing": Fal
 
 
 class DialectParser:
-    """A reader of one text."""
+    """A reader of one text.
 
-    def __init__(self, text: str) -> None:
-        self.scanner = Scanner(text)
+    Args:
+        text: The grammar.
+        name: Its name, if another one refers to it.
+    """
+
+    def __init__(self, text: str, name: str = "") -> None:
+        self.scanner = Scanner(text, f"@{name}" if name else "")
 
     def read(self) -> nodes.Grammar:
         """Return the grammar of the whole text.
@@ -390,9 +395,7 @@ class DialectParser:
             return nodes.Token(token[0], at)
         reference = self.scanner.match(_REFERENCE)
         if reference:
-            raise self.scanner.unsupported(
-                f"the grammar {reference[0]}", at, why="it is not in this text", fix="write it as %lark {...}"
-            )
+            return nodes.Reference(reference[1], at)
         directive = self.scanner.match(_DIRECTIVE)
         if directive:
             return self._inline(directive[0], at, depth)
