@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from schemagen.context_free.scanner import Scanner
 
-#: What is read beside each call at the end of an expression, by the name of the rule; beside none by "".
+#: The language beside each call at the end of an expression, by the name of the rule; the texts without a call by "".
 _Row = dict[str, ast.Regex]
 
 _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
@@ -70,7 +70,7 @@ class NotRegularError(Exception):
     """A rule that calls itself between other symbols, however far around, or has symbols without a regular language.
 
     Attributes:
-        why: What is not regular, in words.
+        why: The reason, in words.
     """
 
     def __init__(self, why: str) -> None:
@@ -215,7 +215,7 @@ def _solved(rows: dict[str, _Row], *, at_end: bool) -> _Row:
 
 
 def _times(regex: ast.Regex, row: _Row, *, at_end: bool) -> _Row:
-    """Return an equation with a language before what it has before its calls, or after what it has after them."""
+    """Return an equation with one more language, before all that it has or after it."""
     return {name: ast.concat(regex, each) if at_end else ast.concat(each, regex) for name, each in row.items()}
 
 

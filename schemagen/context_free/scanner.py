@@ -239,7 +239,7 @@ def token_of(scanner: Scanner, text: str, at: int, *, may_be_text: bool = False)
 
 
 def any_token_of(scanner: Scanner, text: str, at: int) -> Token | TokenRun:
-    """Return what is written between angle brackets: a token, any one of text (``<[*]>``), or any but some (``<[^1-3]>``).
+    """Return the token in angle brackets: one by name or id, any one of text (``<[*]>``), or any but some (``<[^1-3]>``).
 
     Raises:
         GrammarSyntaxError: It is a list of ids that cannot be read.
