@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -309,6 +310,34 @@ def test_special_and_ordinary_tokens_beside_each_other(engine: str) -> None:
     matcher = grammar.matcher()
     assert matcher.accept_token(97)
     assert mask_of(matcher, VOCABULARY) == {97, 98, X, TOOL}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'start: "x" <[1]> "x"',
+        'start: <[0]>+ "y"',
+        'start: "x"? <[^1-2,5]>{1,2} ">"',
+        'start: (<[4]> | "x") ("y" | <[5]>)',
+        "start: /[xy]>/ <[0,4]>",
+        'start: a <[0]>\na: "x" | "y" "x"',
+        'start: <[0,2]> "x"',
+    ],
+)
+def test_tokens_by_id_as_xgrammar_reads_them(text: str) -> None:
+    """All short sequences of tokens."""
+    xgrammar = pytest.importorskip("xgrammar")
+    info = xgrammar.TokenizerInfo(
+        ["x", "y", "<t>", "</s>", "xx", ">"], vocab_type=xgrammar.VocabType.RAW, vocab_size=6, stop_token_ids=[3]
+    )
+    vocabulary = Vocabulary.from_tokens(
+        ["x", "y", None, None, "xx", ">"], eos_token_ids=[3], special_token_ids=[2], token_names={2: "<t>"}
+    )
+    grammar = compiled(Lark(text, dialect="xgrammar"), "native", vocabulary)
+    peer = xgrammar.GrammarCompiler(info).compile_grammar(xgrammar.Grammar.from_lark(text))
+    for ids in itertools.chain.from_iterable(itertools.product([0, 1, 2, 4, 5], repeat=length) for length in range(5)):
+        matcher = xgrammar.GrammarMatcher(peer)
+        assert reads(grammar, *ids) == all(map(matcher.accept_token, [*ids, 3])), ids
 
 
 def test_pictures_of_masks_have_their_names() -> None:
