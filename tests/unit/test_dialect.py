@@ -3,6 +3,7 @@
 import itertools
 import json
 import pickle
+import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -705,6 +706,33 @@ def test_bounds_of_free_text_with_tools_are_refused(rule: str) -> None:
     bounded = f"{rule[:-1]}, max_chars=9]" if "[" in rule else f"{rule}[max_chars=9]"
     with pytest.raises(UnsupportedGrammarError, match="max_chars=9, which is a part of free text with tools"):
         Dialect(text.replace(f"{rule}:", f"{bounded}:"), lexer="any").rules()
+
+
+def random_rules(seed: int) -> str:
+    """Rules of terminals, some of them lazy, that call each other at their ends alone."""
+    draw = random.Random(seed)
+    names = [f"x{number}" for number in range(draw.randint(1, 4))]
+    terminals = ['"a"', '"b"', "/[ab]+/", "/a?/", '("a" | "bb")', "s", "s", "t"]
+    lines = ["s[lazy]: /[ab]*b/", 't[suffix="b"]: /a*/']
+    for name in names:
+        ways = [
+            " ".join([*draw.choices(terminals, k=draw.randint(1, 2)), *draw.choices([*names, ""], k=1)])
+            for _ in range(draw.randint(1, 3))
+        ]
+        lines.append(f"{name}: {' | '.join([*ways, draw.choice(terminals)])}")
+    return "\n".join([*lines, *draw.choices(["%ignore /-/", ""], k=1)])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounded_rules_have_the_short_texts_of_others(seed: int) -> None:
+    """As a parser reads the same rules without a bound."""
+    rules = random_rules(seed)
+    parsed = schemagen.compile(Dialect(f"start: x0\n{rules}", lexer="any"), BYTES)
+    bounded = schemagen.compile(Dialect(f"start: r\nr[max_chars=3]: x0\n{rules}", lexer="any"), BYTES)
+    for text in map("".join, itertools.chain.from_iterable(itertools.product("ab-", repeat=n) for n in range(6))):
+        one, other = parsed.matcher(), bounded.matcher()
+        is_derived = one.accept_bytes(text.encode()) and one.is_accepting() and len(text) <= 3
+        assert is_derived == (other.accept_bytes(text.encode()) and other.is_accepting()), (rules, text)
 
 
 def test_a_bound_of_a_schema_is_refused() -> None:

@@ -196,7 +196,8 @@ class _Rules:
             self.rules[key] = self._definition(scope, definition, parameter)
             if definition.attributes.max_chars is not None and not _makes_terminal(definition):
                 self._bounded[key] = scope, definition
-        self._write_out_bounded()
+        if self._bounded:
+            self._write_out_bounded()
 
     def _write_out_bounded(self) -> None:
         """Write the rules with ``max_chars=`` as terminals, with the ignored texts in them: these count, too."""
