@@ -131,7 +131,8 @@ def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
         return []
     grammar = schemagen.compile(spec, _vocabulary_with(names))
     least = grammar.min_new_tokens or 0
-    first = _random_text(grammar, random.Random(0), least) if names else grammar.matcher().shortest_completion()  # noqa: S311 - an example
+    needs_tokens = bool(names) or grammar.counts_tokens
+    first = _random_text(grammar, random.Random(0), least) if needs_tokens else grammar.matcher().shortest_completion()  # noqa: S311 - an example
     most = max(_LONGEST, least)
     walks = (_random_text(grammar, random.Random(seed), most) for seed in range(_WALKS))  # noqa: S311 - examples, no secrets
     texts = dict.fromkeys(text for text in (first, *walks) if text is not None)

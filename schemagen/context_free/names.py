@@ -45,7 +45,7 @@ def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
     if isinstance(symbol, Text):
         return language_name(symbol.regex)
     if isinstance(symbol, TokenRun):
-        return "tokens of text"
+        return "tokens of text" if symbol.only is None else _shortened(str(symbol.only))
     if isinstance(symbol, Mark):
         return f"the mark {symbol.label!r}"
     if isinstance(symbol, TokenBound):

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.syntax import Token
+from schemagen.context_free.syntax import Token, TokenRun
 from schemagen.errors import GrammarSyntaxError, LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
 from schemagen.regex.ast import MAX_CODE_POINT
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 1_000_000
 #: Groups inside one another. Python's own recursion limit is 1000 frames, and a group takes some of them in each stage.
 MAX_NESTING = 60
+
 
 _SURROGATES = range(0xD800, 0xE000)
 _SHOWN = 40
@@ -46,11 +47,13 @@ class Scanner:
 
     Attributes:
         text: The grammar.
+        name: Its name in errors, if it is one of several.
         at: The offset of the next character.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, name: str = "") -> None:
         self.text = text
+        self.name = name
         self.at = 0
         check_length(text)
 
@@ -95,16 +98,19 @@ class Scanner:
     def error(self, fact: str, at: int | None = None, *, why: str = "", fix: str = "") -> GrammarSyntaxError:
         """Return the error of a text that cannot be read at an offset."""
         line, column = self.place(self.at if at is None else at)
-        return GrammarSyntaxError(fact, line=line, column=column, why=why, fix=fix)
+        return GrammarSyntaxError(self._told(fact), line=line, column=column, why=why, fix=fix)
 
     def unsupported(self, fact: str, at: int, *, why: str, fix: str) -> UnsupportedGrammarError:
         """Return the error of a construct at an offset that is read, but cannot be enforced."""
         line, column = self.place(at)
-        return UnsupportedGrammarError(fact, line=line, column=column, why=why, fix=fix)
+        return UnsupportedGrammarError(self._told(fact), line=line, column=column, why=why, fix=fix)
 
     def limit(self, fact: str, at: int, *, why: str = "", fix: str) -> LimitError:
         """Return the error of something too large at an offset."""
-        return LimitError(fact, at=self.where(at), why=why, fix=fix)
+        return LimitError(self._told(fact), at=self.where(at), why=why, fix=fix)
+
+    def _told(self, fact: str) -> str:
+        return f"{fact}, in the grammar {self.name}" if self.name else fact
 
     def unexpected(self, expected: str, fix: str = "") -> GrammarSyntaxError:
         """Return the error that ``expected`` was expected here."""
@@ -196,23 +202,22 @@ class Scanner:
 _RANGES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*")
 
 
-def token_of(scanner: Scanner, text: str, at: int) -> Token:
+def token_of(scanner: Scanner, text: str, at: int, *, may_be_text: bool = False) -> Token:
     """Return the token that is written between angle brackets.
 
     Args:
         scanner: The grammar, for errors.
         text: The source text, brackets included. A name is all of it: ``<|python_tag|>``.
         at: Where it begins.
+        may_be_text: Whether ids of ordinary tokens may be among them.
 
     Raises:
-        GrammarError: It is a list of ids that cannot be read, or that leaves ids out.
+        GrammarSyntaxError: It is a list of ids that cannot be read.
     """
     line, column = scanner.place(at)
     if not text.startswith("<["):
         return Token((text,), line, column)
     ids = text[2:-2] if text.endswith("]>") else ""
-    if ids.startswith(("*", "^")):
-        raise any_but(scanner, f"the token {text} in a grammar", at)
     if not _RANGES.fullmatch(ids):
         raise scanner.error(f"the token {text}, which is not a list of ids", at, fix="write <[12]> or <[1,5-9]>")
     ranges = []
@@ -223,17 +228,20 @@ def token_of(scanner: Scanner, text: str, at: int) -> Token:
             raise scanner.error(
                 f"the ids {each} of {text}", at, why="the lower one comes first", fix=f"write {last}-{first}"
             )
-    return Token(tuple(ranges), line, column)
+    return Token(tuple(ranges), line, column, may_be_text=may_be_text)
 
 
-def any_but(scanner: Scanner, what: str, at: int) -> UnsupportedGrammarError:
-    """Return the error of tokens that are all but some: tokens of text are among them."""
-    return scanner.unsupported(
-        what,
-        at,
-        why="a token of text is read as its characters, so it cannot be distinguished from the same characters in other tokens",
-        fix="write the text as a pattern, and name the special tokens",
-    )
+def any_token_of(scanner: Scanner, text: str, at: int) -> Token | TokenRun:
+    """Return the token in angle brackets: one by name or id, any one of text (``<[*]>``), or any but some (``<[^1-3]>``).
+
+    Raises:
+        GrammarSyntaxError: It is a list of ids that cannot be read.
+    """
+    if text == "<[*]>":
+        return TokenRun(1, 1)
+    if text.startswith("<[^"):
+        return TokenRun(1, 1, but=(token_of(scanner, f"<[{text[3:]}", at),))
+    return token_of(scanner, text, at, may_be_text=True)
 
 
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")

@@ -19,7 +19,7 @@ from schemagen.regex import ast
 from schemagen.regex.ast import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 @hashed_once
@@ -67,12 +67,14 @@ class Token(HashedOnce):
 
     Attributes:
         wanted: Names, and ranges of ids (first, last).
+        may_be_text: Whether ids of ordinary tokens, which are text, may be among them.
         line: Its line in the grammar, from 1.
         column: Its column, from 1.
         place: Its place in a grammar that is not a text: a JSON pointer.
     """
 
     wanted: tuple[str | tuple[int, int], ...]
+    may_be_text: bool = field(default=False, kw_only=True)
     line: int | None = field(default=1, compare=False)
     column: int | None = field(default=1, compare=False)
     place: str = field(default="", compare=False)
@@ -97,6 +99,7 @@ class TokenRun(HashedOnce):
         has_lines: Whether tokens with line breaks are among them.
         within: The texts that it may be, or None if each token is text of whole characters.
         but: Tokens that are not among them, ordinary ones or not.
+        only: The ordinary tokens that are among them, or None for all.
     """
 
     low: int
@@ -104,6 +107,7 @@ class TokenRun(HashedOnce):
     has_lines: bool = True
     within: ast.Regex | None = None
     but: tuple[Token, ...] = ()
+    only: Token | None = None
 
 
 @hashed_once
@@ -314,6 +318,8 @@ class ContextFreeGrammar:
         tables: The tables of a parser that does not read all of it, or None if every text that it derives is read.
         indentation: How lines make blocks, or None if they do not.
         left_out: Tokens that no text of it has, and that the rules do not name: special or added ones.
+        marked: Bodies with marks, of rules with labelled parts: they derive the texts of the rules, or more, and tell the parts
+            of a text that was accepted.
     """
 
     start: str
@@ -323,6 +329,7 @@ class ContextFreeGrammar:
     tables: LrTables | None = None
     indentation: Indentation | None = None
     left_out: tuple[Token, ...] = ()
+    marked: dict[str, Expression] = field(default_factory=dict)
 
 
 def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:
@@ -354,23 +361,17 @@ def labelled(inner: Expression, label: str) -> Expression:
 
 def marks_in(grammar: ContextFreeGrammar) -> list[Mark]:
     """Return the marks of a grammar, in the order of its rules."""
-    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Mark)))
-
-
-def without_marks(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
-    """Return a grammar of the same texts without labelled parts."""
-    marks: dict[Expression, Expression] = dict.fromkeys(marks_in(grammar), EMPTY_TEXT)
-    return replace(grammar, rules={name: substituted(body, marks) for name, body in grammar.rules.items()})
+    return list(dict.fromkeys(each for each in leaves(grammar.marked) if isinstance(each, Mark)))
 
 
 def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
     """Return the specs embedded in a grammar, in the order of its rules."""
-    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Guest)))
+    return list(dict.fromkeys(each for each in leaves(grammar.rules) if isinstance(each, Guest)))
 
 
 def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
     """Return the tokens that a grammar names, in the order of its rules, and those that it leaves out."""
-    named = (each for each in _leaves(grammar) if isinstance(each, Token))
+    named = (each for each in leaves(grammar.rules) if isinstance(each, Token))
     return list(dict.fromkeys([*named, *grammar.left_out]))
 
 
@@ -398,8 +399,13 @@ def counts_tokens(grammar: ContextFreeGrammar) -> bool:
 
 def counted_in(grammar: ContextFreeGrammar) -> list[TokenRun | TokenBound]:
     """Return the outermost texts of a grammar whose tokens are counted, in the order of its rules."""
+    return counted_among(grammar.rules.values())
+
+
+def counted_among(bodies: Iterable[Expression]) -> list[TokenRun | TokenBound]:
+    """Return the outermost texts of some rules whose tokens are counted, in order."""
     found: dict[TokenRun | TokenBound, None] = {}
-    todo = list(reversed(grammar.rules.values()))
+    todo = [*bodies][::-1]
     while todo:
         expression = todo.pop()
         if isinstance(expression, TokenRun | TokenBound):
@@ -411,9 +417,9 @@ def counted_in(grammar: ContextFreeGrammar) -> list[TokenRun | TokenBound]:
     return list(found)
 
 
-def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:
+def leaves(rules: Mapping[str, Expression]) -> Iterator[Expression]:
     """Yield what rules are made of, in their order."""
-    todo = list(reversed(grammar.rules.values()))
+    todo = list(rules.values())[::-1]
     while todo:
         expression = todo.pop()
         if isinstance(expression, _LEAVES):  # most are

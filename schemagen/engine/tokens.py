@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.syntax import tokens_in
+from schemagen.context_free.syntax import TokenRun, alternatives, substituted, tokens_in
 from schemagen.errors import UnsupportedGrammarError
+from schemagen.regex.ast import normalise_ranges
 from schemagen.regex.wildcards import LINE_ENDS
 from schemagen.vocabulary.marks import is_marked
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import ContextFreeGrammar, Token, TokenRun
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Token
     from schemagen.vocabulary import Vocabulary
 
 #: Names of tokens in an error.
@@ -33,6 +36,48 @@ def marked_for(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Vocabular
     if not named:
         return vocabulary
     return vocabulary.marked(frozenset(token_id for token_id in named if vocabulary.tokens[token_id]))
+
+
+def with_text_tokens(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> ContextFreeGrammar:
+    """Return a grammar that counts the ordinary tokens of text which it names by their ids, if it names any.
+
+    Args:
+        grammar: Its rules.
+        vocabulary: Of the model, which tells ordinary tokens from special and added ones.
+
+    Raises:
+        UnsupportedGrammarError: An id is outside the vocabulary.
+    """
+    known: dict[Expression, Expression] = {}
+    for token in tokens_in(grammar):
+        text = _text_ids(token, vocabulary) if token.may_be_text else []
+        if not text:
+            continue
+        run = TokenRun(1, 1, only=replace(token, wanted=normalise_ranges((each, each) for each in text)))
+        others = replace(token, wanted=_without(token.wanted, text))
+        known[token] = alternatives(others, run) if others.wanted else run
+    if not known:
+        return grammar
+    return replace(grammar, rules={name: substituted(body, known) for name, body in grammar.rules.items()})
+
+
+def _text_ids(token: Token, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids of ordinary tokens that a token of a grammar names by id."""
+    found: set[int] = set()
+    for wanted in token.wanted:
+        if not isinstance(wanted, str):
+            _check_size(token, wanted[1], vocabulary)
+            found.update(range(wanted[0], wanted[1] + 1))
+    marked = {*vocabulary.token_names, *vocabulary.special_token_ids, *vocabulary.eos_token_ids}
+    return sorted(each for each in found - marked if vocabulary.tokens[each])
+
+
+def _without(wanted: tuple[str | tuple[int, int], ...], ids: list[int]) -> tuple[str | tuple[int, int], ...]:
+    """Return names, and ids except some."""
+    names = [each for each in wanted if isinstance(each, str)]
+    ranges = (range(each[0], each[1] + 1) for each in wanted if not isinstance(each, str))
+    left = set(chain.from_iterable(ranges)).difference(ids)
+    return (*names, *normalise_ranges((each, each) for each in left))
 
 
 def ids_of(token: Token, vocabulary: Vocabulary) -> list[int]:
@@ -71,10 +116,21 @@ def members_of(run: TokenRun, vocabulary: Vocabulary) -> list[int]:
     """Return the ids of the tokens that a run may consist of, ascending.
 
     Raises:
-        UnsupportedGrammarError: The vocabulary does not have a token that it leaves out.
+        UnsupportedGrammarError: The vocabulary does not have a token that it names, or that is a part of a character.
     """
     left_out = {token_id for token in run.but for token_id in any_ids_of(token, vocabulary)}
-    return [each for each in _text_tokens(vocabulary, run.has_lines, run.within is None) if each not in left_out]
+    found = [each for each in _text_tokens(vocabulary, run.has_lines, run.within is None) if each not in left_out]
+    if run.only is None:
+        return found
+    wanted = any_ids_of(run.only, vocabulary)
+    for token_id in sorted(set(wanted).difference(found)):
+        raise unsupported(
+            run.only,
+            f"the token id {token_id} is a part of a character: {vocabulary.tokens[token_id]!r}",
+            why="tokens are counted as text of whole characters",
+            fix="write the character as a literal",
+        )
+    return wanted
 
 
 @lru_cache(maxsize=8)

@@ -106,7 +106,7 @@ class GBNF(GrammarText):
     r"""Text that a grammar in GBNF derives, the format of llama.cpp.
 
     ``GBNF('root ::= "(" root ")" | [0-9]+')``. Literals and sets are over characters. Rules may be left recursive. A token
-    (``<think>``, ``<[1000]>``) is a special or added one of the vocabulary.
+    by its name (``<think>``) is a special or added one of the vocabulary, one by its id (``<[1000]>``) any.
 
     Args:
         text: The grammar.
@@ -132,8 +132,8 @@ class EBNF(GrammarText):
     """Text that a grammar in EBNF derives.
 
     A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it repeats the rules around it. The macro
-    ``Token("<|python_tag|>")`` is a special or added token of the vocabulary. Macros over all tokens but some, and options of
-    rules, are refused.
+    ``Token("<|python_tag|>")`` is a special or added token of the vocabulary, and ``Token(128010)`` any token. Of the options
+    of rules ``lazy`` and ``max_chars=`` change the texts; ``max_tokens=`` is refused.
 
     Args:
         text: The grammar.

@@ -17,7 +17,7 @@ from schemagen.errors import LimitError, OptionError, OptionTypeError, Unsupport
 from schemagen.grammar.context_free_specs import GrammarText
 from schemagen.grammar.languages import expression_of, regex_of
 from schemagen.grammar.reading import mistyped
-from schemagen.grammar.specs import Choice, frozen_spec
+from schemagen.grammar.specs import Choice, JsonSchema, frozen_spec, given_spec
 from schemagen.schema.layouts import Layout
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Lark(GrammarText):
             terminal takes its longest match, or as "xgrammar" does, where it takes any. A dialect and no ``lexer``, because a
             grammar is written for one of the two, which is what users know of it, and ``lexer`` names lexers of lark.
             ``parser``, ``lexer``, ``bind`` and ``keywords`` are for dialect "lark" alone.
+        grammars: In the other dialects what ``@name`` in the grammar stands for, by name: the text of another grammar in the
+            same dialect, which may use these names, too; a JSON Schema, a type, a `Regex`, a `Choice`, or another grammar.
         keywords: "reserved": a terminal such as ``NAME: /[a-z]+/`` takes no literal of the grammar, and none is read at the
             beginning of a longer name. Only for Earley's lexer "dynamic", which has no reserved words.
         imports: "files": ``%import`` looks for files and in lark's own library, as lark does. "library": in the library alone,
@@ -71,6 +73,7 @@ class Lark(GrammarText):
         parser: "earley" or "lalr".
         lexer: The lexer, by its name.
         bind: The specs by the names that they are bound to.
+        grammars: The texts and specs by the names that the grammar refers to.
         dialect: "lark", "llguidance" or "xgrammar".
         keywords: "reserved" or None.
         imports: "files" or "library".
@@ -87,6 +90,7 @@ class Lark(GrammarText):
     parser: LarkParser
     lexer: LarkLexer
     bind: tuple[tuple[str, Any], ...]
+    grammars: tuple[tuple[str, Any], ...]
     dialect: LarkDialect
     keywords: Literal["reserved"] | None
     imports: LarkImports
@@ -101,6 +105,7 @@ class Lark(GrammarText):
         parser: LarkParser | None = None,
         lexer: LarkLexer | None = None,
         bind: Mapping[str, Any] | None = None,
+        grammars: Mapping[str, Any] | None = None,
         dialect: LarkDialect = "lark",
         keywords: Literal["reserved"] | None = None,
         imports: LarkImports = "files",
@@ -114,6 +119,7 @@ class Lark(GrammarText):
             "parser": source.parser,
             "lexer": source.lexer,
             "bind": _bindings(bind),
+            "grammars": _grammars(grammars),
             "dialect": dialect,
             "keywords": keywords,
             "imports": imports,
@@ -125,6 +131,9 @@ class Lark(GrammarText):
         if is_lark(grammar):
             object.__setattr__(self, "_given", grammar)
         if dialect == "lark":
+            if grammars:
+                fix = "bind terminals, with bind=, or use dialect='llguidance'"
+                raise OptionError("grammars= with dialect='lark'", why="lark has no @name", fix=fix)
             imported_lark()
         elif parser is not None or lexer is not None or bind or keywords is not None:
             raise OptionError(
@@ -144,11 +153,25 @@ class Lark(GrammarText):
         if self.dialect in _MATCHES:
             from schemagen.context_free.dialect.rules import read_dialect
 
-            return read_dialect(self.text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect])
+            text, others = self._parts
+            return read_dialect(text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect], others=others)
         from schemagen.context_free.lark.reader import grammar_of
 
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
         return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
+
+    @property
+    def _parts(self) -> tuple[str, dict[str, Any]]:
+        """The text of the grammar, and what ``@name`` in it stands for, for `read_dialect`."""
+        from schemagen.context_free.dialect.json_form import is_json_form, read_json_form
+
+        is_json = self.dialect == "llguidance" and is_json_form(self.text)
+        text, others = read_json_form(self.text) if is_json else (self.text, {})
+        for name, spec in self.grammars:
+            if name in others:
+                raise OptionError(f"grammars={{{name!r}: ...}}", why="the grammar defines it, too", fix="rename one")
+            others[name] = _other(spec)
+        return text, others
 
     def check_regular(self) -> None:
         """Refuse a grammar of lark with a lexer; see `ContextFree.check_regular`."""
@@ -247,6 +270,7 @@ class Lark(GrammarText):
             "parser": self.parser != "earley",
             "lexer": self.lexer != default,
             "bind": bool(self.bind),
+            "grammars": bool(self.grammars),
             "dialect": self.dialect != "lark",
             "keywords": self.keywords is not None,
             "imports": self.imports != "files",
@@ -258,12 +282,34 @@ class Lark(GrammarText):
 
 
 def _json_of(schema: dict[str, Any] | bool, layout: JsonLayout | None) -> Expression:
-    """Return what ``%json`` stands for, in the layout that it asks for, if any."""
+    """Return what ``%json`` stands for, in the layout that it asks for, if any; whitespace "any" is within the value only."""
     found = expression_of(schema)
-    if layout is None or not isinstance(found, Guest):
+    if not isinstance(found, Guest):
         return found
-    whitespace = layout if layout == "any" else Layout(separators=layout)
+    whitespace = layout if layout is None or layout == "any" else Layout(separators=layout)
     return Guest(replace(found.spec, whitespace=whitespace, around=False))
+
+
+def _other(spec: Any) -> Any:
+    """Return what ``@name`` stands for as the reader takes it: a text, a schema, or what makes an expression."""
+    if isinstance(spec, str | JsonSchema):
+        return given_spec(spec)
+    return partial(expression_of, spec)
+
+
+def _grammars(given: Any) -> tuple[tuple[str, Any], ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise OptionTypeError(
+            f"grammars={given!r:.80}", why=f"it is {kind_of(given)}", fix="give a dict: grammars={'call': {...}}"
+        )
+    for name in given:
+        if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name, re.ASCII):
+            raise OptionError(
+                f"grammars={{{name!r:.80}: ...}}", why="it is no name for @name", fix="use letters and digits"
+            )
+    return tuple((name, frozen_spec(spec)) for name, spec in given.items())
 
 
 def _check_words(dialect: Any, keywords: Any, imports: Any) -> None:

@@ -158,9 +158,9 @@ def counting_rules(spec: Regex | Choice[Any]) -> ContextFreeGrammar | None:
 
 def context_free_engine(spec: ContextFree[Any], vocabulary: Vocabulary, options: Options) -> tuple[Engine, Vocabulary]:
     """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
-    from schemagen.engine.tokens import marked_for
+    from schemagen.engine.tokens import marked_for, with_text_tokens
 
-    rules = spec.rules()
+    rules = with_text_tokens(spec.rules(), vocabulary)
     over = marked_for(rules, vocabulary)
     return engine_of_rules(rules, over, options), over
 

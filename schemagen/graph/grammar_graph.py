@@ -40,7 +40,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.engine.native.lowering import compile_language
 from schemagen.engine.options import DEFAULT_LIMITS, Options
-from schemagen.engine.tokens import marked_for
+from schemagen.engine.tokens import marked_for, with_text_tokens
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.languages import Assembly, has_no_lexer
@@ -125,7 +125,7 @@ class GrammarGraph:
     @cached_property
     def _engine(self) -> _core.Constraint:
         """The graph as one automaton."""
-        rules = rules_of(self.parts, self.starts)
+        rules = with_text_tokens(rules_of(self.parts, self.starts), self.vocabulary)
         over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
         return engine_of_rules(rules, over, options, embed=lambda inner: _embedded(inner, over))
 

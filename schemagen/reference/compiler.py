@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import EMPTY_TEXT, Text, counts_tokens
 from schemagen.engine.options import DEFAULT_LIMITS, Options
-from schemagen.engine.tokens import marked_for
+from schemagen.engine.tokens import marked_for, with_text_tokens
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, without_guests
@@ -93,7 +93,7 @@ def _of_regex(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engin
 
 def _of_grammar(spec: ContextFree[Any], vocabulary: Vocabulary, limits: Limits) -> Engine:
     """Return the engine of a grammar text: the index if its rules are one expression, frames if not."""
-    rules = spec.rules()
+    rules = with_text_tokens(spec.rules(), vocabulary)
     over = marked_for(rules, vocabulary)
     _refuse_counts(rules)
     grammar = without_guests(rules)

@@ -410,7 +410,7 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
 
 
 def _token(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    return fields.token(fields.value("token"), fields.place("token"))
+    return replace(fields.token(fields.value("token"), fields.place("token")), may_be_text=True)
 
 
 def _any_tokens(reader: Reader, fields: Fields, _around: Around) -> Expression:

@@ -894,6 +894,10 @@ def test_grammar_check_shows_named_tokens_by_their_names(tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     assert re.search(r"tokens +<\[12\]>\n", result.stdout)
     assert "texts" not in result.stdout
+    (tmp_path / "c.gbnf").write_text('root ::= "a" !<[12]> "b"\n')
+    result = run("grammar", "check", str(tmp_path / "c.gbnf"))
+    assert result.exit_code == 0, result.output
+    assert re.search(r'texts +"a.b"\n', result.stdout)
 
 
 def test_grammar_check_has_lark_parse_its_texts(tmp_path: Path) -> None:

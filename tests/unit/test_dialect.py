@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import pickle
+import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from schemagen.errors import (
     GrammarError,
     GrammarSyntaxError,
     LimitError,
+    OptionError,
     UnsatisfiableSchemaError,
     UnsupportedGrammarError,
 )
@@ -150,6 +153,17 @@ ANY = [
     Case("a stop beside another", 'start: a "1" | b "2"\na[stop="!"]: /[a-z!]*/\nb: /[a-z]!!?/', ["a!1", "a!2", "a!!2"], ["a!!1"]),
     Case("lazy terminals beside each other", 'start: a "b" | c "b"\na[lazy]: /.*e/\nc[lazy]: /.*ee/', ["xeb", "xeeb"], ["xeeeb"]),
     Case("what is ignored", 'start: A "b"\nA: /a+/\n%ignore /a/', ["aab"], ["b"]),
+    Case("a bound", 'start: a ">"\na[max_chars=2]: /[^>]*/', [">", "a>", "é😀>"], ["abc>", ">>"]),
+    Case("a bound for each call", 'start: a "-" a\na[max_chars=2]: "x"*', ["-", "xx-xx"], ["xxx-", "x-xxx"]),
+    Case("a bound of nothing", 'start: a ">"\na[max_chars=0]: /x*/', [">"], ["x>"]),
+    Case("a bound of a lazy rule", 'start: a ">"\na[max_chars=3, lazy]: /[a-z]*;/', [";>", "ab;>"], ["abc;>", ";;>"]),
+    Case("a bound with a stop", 'start: a ">"\na[max_chars=3, stop="bb"]: /[a-z]*/', ["bb>", "abb>"], ["aabb>", "aaa>", "a>"]),
+    Case("a bound of a rule that is a terminal", 'start: a ">"\na[temperature=0.5, max_chars=2]: /x*/', ["xx>"], ["xxx>"]),
+    Case("a bound of rules", 'start: a ">"\na[max_chars=4]: b+\nb: "x" "y" | "z" c?\nc: "-"', ["xyxy>", "zz-z>"], ["xyxyz>", ">", "z-z-z>"]),
+    Case("a bound of rules that call themselves at their end", 'start: a ">"\na[max_chars=4]: b\nb: "x" b | c\nc: "y" b?', ["y>", "xxxy>", "xyxy>"], ["x>", "xxxxy>"]),
+    Case("a bound counts what is ignored", 'start: a ">"\na[max_chars=3]: "x" "y"\n%ignore " "', ["xy>", "x y>", "xy >"], ["x  y>", "x y >"]),
+    Case("a bound of lazy rules", 'start: a ">"\na[max_chars=5]: b*\nb[lazy]: /[a-z;]*;/', [">", "a;b;>", ";;;>"], ["ab;cd;>", "a>"]),
+    Case("bounds inside one another", 'start: a ">"\na[max_chars=3]: b /z*/\nb[max_chars=2]: /x*/', ["xxz>", "zzz>"], ["xxx>", "xxzz>"]),
     Case("classes of patterns are ASCII", r"start: /\w\d\W\D/", ["a1é\u0661", "_0-x"], ["é1--", "a\u0661--", "a1a-"]),
     Case("blanks of patterns", r"start: /\s\S/", ["\u00a0a", "\vé"], ["aa", "  "]),
     Case("a dot is no line feed", "start: /a.[.]/", ["a\r.", "a\u2028.", "aé."], ["a\n.", "aaa"]),
@@ -384,7 +398,11 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ("start[lazi]: /a/", GrammarSyntaxError, 1, 7, "'lazi'"),
     ("start[lazy=1]: /a/", GrammarSyntaxError, 1, 7, "'lazy'"),
     ("start[lazy stop]: /a/", GrammarSyntaxError, 1, 12, "',' or ']'"),
-    ("start[max_tokens=x]: /a/", GrammarSyntaxError, 1, 18, "a number"),
+    ("start[max_tokens=x]: /a/", GrammarSyntaxError, 1, 18, "a number of tokens"),
+    ("start[max_tokens=3]: a\na: /a/", UnsupportedGrammarError, 1, 1, "max_tokens=3 of the rule 'start'"),
+    ("start[max_chars=3]: /a/", GrammarSyntaxError, 1, 7, "'max_chars' is not known in the dialect of llguidance"),
+    ("start[max_chars=x]: /a/", GrammarSyntaxError, 1, 17, "a number of characters"),
+    ("start[max_chars]: /a/", GrammarSyntaxError, 1, 7, "'max_chars' is not known"),
     ("start[capture=x]: /a/", GrammarSyntaxError, 1, 7, "not a string"),
     ('start[capture=""]: /a/', GrammarSyntaxError, 1, 7, "'capture' is empty"),
     ('start[stop="a", stop_capture=""]: /a/', GrammarSyntaxError, 1, 17, "'stop_capture' is empty"),
@@ -410,10 +428,13 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ("start: <[1,x]>", GrammarSyntaxError, 1, 8, "not a list of ids"),
     ("start: <[1]", GrammarSyntaxError, 1, 8, "a symbol"),
     ("start: /a/ <[3-1]>", GrammarSyntaxError, 1, 12, "the ids 3-1"),
-    ("start: /a/ <[*]>", UnsupportedGrammarError, 1, 12, "the token <[*]>"),
-    ("start: <[^1,2-3]>", UnsupportedGrammarError, 1, 8, "the token <[^1,2-3]>"),
-    ("start[max_tokens=3]: /a/", UnsupportedGrammarError, 1, 7, "max_tokens"),
-    ("start: @other", UnsupportedGrammarError, 1, 8, "@other"),
+    ("start: <[*,1]>", GrammarSyntaxError, 1, 8, "not a list of ids"),
+    ("start: <[^*]>", GrammarSyntaxError, 1, 8, "not a list of ids"),
+    ("start: <[^]>", GrammarSyntaxError, 1, 8, "not a list of ids"),
+    ("start: /a/ <[^3-1]>", GrammarSyntaxError, 1, 12, "the ids 3-1"),
+    ("start: @other", GrammarSyntaxError, 1, 8, "the grammar @other is not defined"),
+    ("start: A\nA: @other", GrammarSyntaxError, 2, 4, "@name in a terminal"),
+    ("start[lazy]: @other", GrammarSyntaxError, 1, 14, "@name in a terminal, or in a rule that is one"),
     ("start: %json [1]", GrammarSyntaxError, 1, 8, "%json"),
     ('start: %json {"a" 1}', GrammarSyntaxError, 1, 19, "no JSON"),
     ('start: %json {"a": NaN}', GrammarSyntaxError, 1, 14, "NaN"),
@@ -496,8 +517,167 @@ def test_options_of_llguidance_that_are_kept(options: dict[str, Any], accepted: 
     assert [text for text in rejected if derives(spec, text)] == []
 
 
+@pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
+def test_any_whitespace_is_inside_the_value(dialect: Any) -> None:
+    """As in both peers: around it, the grammar says what there may be."""
+    text = 'start: "<" %json {"type": "array", "items": {"type": "integer"}} ">"'
+    grammar = schemagen.compile(schemagen.Lark(text, dialect=dialect), BYTES, whitespace="any")
+    for text, is_accepted in [("<[ 1\n,2 ]>", True), ("<[]>", True), ("< [1]>", False), ("<[1] >", False)]:
+        matcher = grammar.matcher()
+        assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) == is_accepted, text
+
+
+# --- grammars that refer to others -----------------------------------------------------------------------------------
+
+
+def in_json(**others: Any) -> str:
+    """The JSON form of a grammar that refers to others."""
+    bodies = [{"lark_grammar": 'start: "<" @f ">"\n%ignore / /'}]
+    for name, body in others.items():
+        bodies.append({"name": name, "lark_grammar" if isinstance(body, str) else "json_schema": body})
+    return json.dumps({"grammars": bodies, "max_tokens": None})
+
+
+#: What ``@f`` and ``@g`` stand for, texts of ``"<" @f ">"`` with ignored blanks, and texts that are none.
+REFERENCES: list[tuple[dict[str, Any], list[str], list[str]]] = [
+    ({"f": {"type": "integer", "x-guidance": {"whitespace_flexible": False}}}, ["<12>", "<0 >"], ["<>", "<a>", "<1 2>"]),
+    ({"f": 'start: "x" "y"'}, ["<xy>", "< xy >"], ["<x y>", "<x>"]),
+    ({"f": 'start: "x" "y"\n%ignore /_/'}, ["<x_y>", "<x__y >"], ["<x y>", "<x_y_"]),
+    ({"f": 'start: "(" @f ")" | "x"'}, ["<x>", "<((x))>"], ["<(x>", "<>"]),
+    ({"f": 'start: "(" @g ")" | "x"', "g": 'start: "[" @f "]" | @g ";" | "y"'}, ["<([(y;)];;)>", "<x>"], ["<[x]>", "<y>"]),
+    ({"f": "start: @g @g", "g": {"enum": [1, "a"]}}, ['<1"a">', '<"a"1>'], ["<1>", '<"a">', "<111>"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
+@pytest.mark.parametrize(("others", "accepted", "rejected"), REFERENCES)
+def test_grammars_that_refer_to_others(
+    others: dict[str, Any], accepted: list[str], rejected: list[str], dialect: Any
+) -> None:
+    """By names, to texts and schemas, themselves among them."""
+    spec = schemagen.Lark('start: "<" @f ">"\n%ignore / /', dialect=dialect, grammars=others)
+    assert [text for text in accepted if not derives(spec, text)] == []
+    assert [text for text in rejected if derives(spec, text)] == []
+    check_masks_along(spec, accepted[0])
+    if dialect == "llguidance":
+        written = schemagen.Lark(in_json(**others), dialect="llguidance")
+        assert [derives(written, text) for text in (*accepted, *rejected)] == [True] * len(accepted) + [False] * len(
+            rejected
+        )
+
+
+@pytest.mark.parametrize(("others", "accepted", "rejected"), REFERENCES)
+def test_references_as_llguidance_reads_them(others: dict[str, Any], accepted: list[str], rejected: list[str]) -> None:
+    """In its JSON form; there nothing is ignored before another grammar, nor after the text."""
+    peer = pytest.importorskip("llguidance")
+
+    class Tokens:
+        def __init__(self) -> None:
+            self.eos_token_id, self.bos_token_id, self.special_token_ids = 256, None, [256]
+            self.tokens = [*(bytes([byte]) for byte in range(256)), b"<eos>"]
+
+        def __call__(self, text: str | bytes) -> list[int]:
+            return list(text.encode() if isinstance(text, str) else text)
+
+    tokenizer = peer.LLTokenizer(peer.TokenizerWrapper(Tokens()))
+    for text in (*accepted, *rejected):
+        matcher = peer.LLMatcher(tokenizer, in_json(**others), log_level=0)
+        is_read = all(matcher.consume_token(byte) for byte in text.encode()) and matcher.is_accepting()
+        assert is_read == (text in accepted and not text.startswith("< ")), text
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (schemagen.Regex("[a-z]+"), "<abc>"),
+        (schemagen.Choice("yes", "no"), "<no>"),
+        (["yes", "no"], "<yes>"),
+        (list[int], "<[1, 2]>"),
+        (schemagen.GBNF('root ::= "(" root ")" | "x"'), "<((x))>"),
+        (schemagen.Lark('start: @f "!"', dialect="xgrammar", grammars={"f": bool}), "<true!>"),
+    ],
+)
+def test_references_to_other_specs(other: Any, text: str) -> None:
+    """As wherever a spec is embedded."""
+    spec = schemagen.Lark('start: "<" @f ">"', dialect="llguidance", grammars={"f": other})
+    assert derives(spec, text)
+    assert not derives(spec, "<>")
+    assert hash(spec) == hash(pickle.loads(pickle.dumps(spec)))  # noqa: S301 - its own
+
+
+def test_mistakes_in_a_grammar_that_is_referred_to_name_it() -> None:
+    """Line and column are those in its text."""
+    for other, place, fact in (
+        ('start: "x"\n  | y', (2, 5), "the rule 'y' is not defined, in the grammar @f"),
+        ('root: "x"', (1, 1), "no rule 'start' to start from, in the grammar @f"),
+        ("start: @h", (1, 8), "the grammar @h is not defined, in the grammar @f"),
+    ):
+        with pytest.raises(GrammarError) as caught:
+            schemagen.Lark("start: @f", dialect="llguidance", grammars={"f": other}).rules()
+        assert fact in caught.value.fact
+        assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "fact"),
+    [
+        ('{"grammars": ', "", "is no JSON"),
+        ("{}", "/grammars", "without a list of grammars"),
+        ('{"grammars": []}', "/grammars", "without a list of grammars"),
+        ('{"grammars": [1]}', "/grammars/0", "1 where an object is expected"),
+        ('{"grammars": [{"rx": "a"}]}', "/grammars/0/rx", "the key 'rx' of a grammar is not known"),
+        ('{"grammars": [{"name": "a"}]}', "/grammars/0", "not one text of Lark or one JSON Schema"),
+        ('{"grammars": [{"json_schema": 1}]}', "/grammars/0", "not one text of Lark or one JSON Schema"),
+        ('{"grammars": [{"json_schema": {}, "lark_grammar": ""}]}', "/grammars/0", "not one text of Lark"),
+        ('{"grammars": [{"json_schema": {}, "max_tokens": 3}]}', "/grammars/0/max_tokens", "the key 'max_tokens'"),
+        ('{"grammars": [{"json_schema": {}, "name": "a b"}]}', "/grammars/0/name", "the name 'a b'"),
+        (
+            '{"grammars": [{"json_schema": {}, "name": "a"}, {"json_schema": {}, "name": "a"}]}',
+            "/grammars/1/name",
+            "'a' is defined twice",
+        ),
+    ],
+)
+def test_mistakes_in_the_json_form(text: str, at: str, fact: str) -> None:
+    """Each with its JSON pointer."""
+    with pytest.raises(GrammarError) as caught:
+        schemagen.Lark(text, dialect="llguidance").rules()
+    assert fact in caught.value.fact
+    assert caught.value.at == at
+
+
+def test_a_schema_alone_in_the_json_form() -> None:
+    """The first grammar is the text."""
+    spec = schemagen.Lark('{"grammars": [{"json_schema": {"type": "integer"}}]}', dialect="llguidance")
+    assert derives(spec, "12")
+    assert not derives(spec, "")
+
+
+def test_names_of_grammars_are_checked_at_once() -> None:
+    """Those that cannot be written, and those that are defined twice."""
+    with pytest.raises(OptionError, match="lark has no @name"):
+        schemagen.Lark("start: /a/", grammars={"f": int})
+    with pytest.raises(OptionError, match="it is no name"):
+        schemagen.Lark("start: @f", dialect="llguidance", grammars={"a b": int})
+    with pytest.raises(OptionError, match="give a dict"):
+        schemagen.Lark("start: @f", dialect="llguidance", grammars=[int])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="the grammar defines it, too"):
+        schemagen.Lark(in_json(f={}), dialect="llguidance", grammars={"f": int}).rules()
+
+
 ANY_ERRORS = [
     ('start[stop=""]: /a/', GrammarSyntaxError, 12, 'stop=""'),
+    ("start[max_chars=2.5]: /a/", GrammarSyntaxError, 17, "a number of characters"),
+    ("start[max_chars=-1]: /a/", GrammarSyntaxError, 17, "a number of characters"),
+    ("start[max_chars=1, max_chars=1]: /a/", GrammarSyntaxError, 20, "'max_chars' is given twice"),
+    (
+        'start[max_chars=9]: "(" start ")" | /a/',
+        UnsupportedGrammarError,
+        7,
+        "'start' with max_chars=9, which is not a regular",
+    ),
+    ("start[max_chars=9]: <|x|>", UnsupportedGrammarError, 7, "'start' with max_chars=9, which is not a regular"),
+    ("start[lazy, max_chars=9]: /a/ <|x|>", UnsupportedGrammarError, 13, "max_chars=9, which ends with a token"),
     (r"start: /a\b/", UnsupportedGrammarError, 10, "word boundary"),
     ("start: /a(?=b)/", UnsupportedGrammarError, 10, "look-around"),
     ("start: /a(?<!b)/", UnsupportedGrammarError, 10, "look-around"),
@@ -514,6 +694,75 @@ def test_mistakes_in_patterns_of_xgrammar(grammar: str, kind: type[GrammarError]
         Dialect(grammar, lexer="any").rules()
     assert (caught.value.line, caught.value.column) == (1, column), str(caught.value)
     assert fact in caught.value.fact
+
+
+@pytest.mark.parametrize("rule", ["head[lazy]", "rest", "tool"])
+def test_bounds_of_free_text_with_tools_are_refused(rule: str) -> None:
+    """xgrammar ignores them there."""
+    text = 'start: tool* rest\ntool: head "="\nhead[lazy]: T "<f"\nrest: T\nT: /.*/s'
+    bounded = f"{rule[:-1]}, max_chars=9]" if "[" in rule else f"{rule}[max_chars=9]"
+    with pytest.raises(UnsupportedGrammarError, match="max_chars=9, which is a part of free text with tools"):
+        Dialect(text.replace(f"{rule}:", f"{bounded}:"), lexer="any").rules()
+
+
+def random_rules(seed: int) -> str:
+    """Rules of terminals, some of them lazy, that call each other at their ends alone."""
+    draw = random.Random(seed)
+    names = [f"x{number}" for number in range(draw.randint(1, 4))]
+    terminals = ['"a"', '"b"', "/[ab]+/", "/a?/", '("a" | "bb")', "s", "s", "t"]
+    lines = ["s[lazy]: /[ab]*b/", 't[suffix="b"]: /a*/']
+    for name in names:
+        ways = [
+            " ".join([*draw.choices(terminals, k=draw.randint(1, 2)), *draw.choices([*names, ""], k=1)])
+            for _ in range(draw.randint(1, 3))
+        ]
+        lines.append(f"{name}: {' | '.join([*ways, draw.choice(terminals)])}")
+    return "\n".join([*lines, *draw.choices(["%ignore /-/", ""], k=1)])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounded_rules_have_the_short_texts_of_others(seed: int) -> None:
+    """As a parser reads the same rules without a bound."""
+    rules = random_rules(seed)
+    parsed = schemagen.compile(Dialect(f"start: x0\n{rules}", lexer="any"), BYTES)
+    bounded = schemagen.compile(Dialect(f"start: r\nr[max_chars=3]: x0\n{rules}", lexer="any"), BYTES)
+    for text in map("".join, itertools.chain.from_iterable(itertools.product("ab-", repeat=n) for n in range(6))):
+        one, other = parsed.matcher(), bounded.matcher()
+        is_derived = one.accept_bytes(text.encode()) and one.is_accepting() and len(text) <= 3
+        assert is_derived == (other.accept_bytes(text.encode()) and other.is_accepting()), (rules, text)
+
+
+def test_a_bound_of_a_schema_is_refused() -> None:
+    """JSON has an automaton of its own."""
+    with pytest.raises(UnsupportedGrammarError, match="'a' with max_chars=9, which is not a regular") as caught:
+        schemagen.Lark('start: a\na[max_chars=9]: "x" %json {"type": "integer"}', dialect="xgrammar").rules()
+    assert "automaton of its own" in caught.value.why
+
+
+def test_a_bound_that_no_text_keeps_is_refused() -> None:
+    """With its place, also beside other alternatives."""
+    for body in ("/[a-z]{3,9}/", '"x" "y" "z"', '"xy" b\nb: /[a-z]/'):
+        with pytest.raises(UnsatisfiableSchemaError, match="'a' has no text of at most 2 characters") as caught:
+            Dialect(f'start: a | "bcd"\na[max_chars=2]: {body}', lexer="any").rules()
+        assert caught.value.at == "line 2, column 3"
+
+
+@pytest.mark.parametrize(
+    ("grammar", "texts"),
+    [
+        ('start: a ">"\na[max_chars=2]: /[^>]*/', [">", "a>", "é😀>", "abc>", ">>"]),
+        ('start: a ">"\na[max_chars=3]: /x*/\n%ignore " "', ["xx >", "xxx>", "xxx >", "xxxx>", "xx  >"]),
+        ('start: a ">"\na[max_chars=3]: b*\nb: "x" "y"? | "z"\n%ignore " "', ["xy >", "x y>", "x yz>", "zzz>", "zzzz>", "xyxy>"]),
+        ('start: a ">"\na[max_chars=2, suffix="b"]: /[a-z]*/', ["b>", "ab>", "aab>", "aaab>", "a>"]),
+    ],
+)  # fmt: skip
+def test_bounds_as_xgrammar_reads_them(grammar: str, texts: list[str]) -> None:
+    """Where every text of a rule fits into its bound, or the rule can end there."""
+    xgrammar = pytest.importorskip("xgrammar")
+    accepts = pytest.importorskip("xgrammar.testing")._is_grammar_accept_string
+    read = xgrammar.Grammar.from_lark(grammar)
+    for text in texts:
+        assert derives(Dialect(grammar, lexer="any"), text) == accepts(read, text), text
 
 
 def test_what_derives_nothing() -> None:
@@ -572,7 +821,7 @@ def test_what_is_large(grammar: str, text: str) -> None:
         ('start: "a"' + "|" * 900_000, "50,000 alternatives"),
     ],
 )
-def test_what_would_be_written_out_for_long_is_refused(grammar, said):
+def test_what_would_be_written_out_for_long_is_refused(grammar: str, said: str) -> None:
     """As soon as its size is known."""
     with pytest.raises(LimitError, match=said):
         schemagen.compile(schemagen.Lark(grammar, dialect="llguidance"), BYTES)

@@ -1,6 +1,7 @@
 """EBNF of xgrammar and of the W3C: what each construct derives, and the error of each mistake with its place."""
 
 import itertools
+import random
 from typing import NamedTuple
 
 import pytest
@@ -8,7 +9,13 @@ import pytest
 import schemagen
 from schemagen import EBNF
 from schemagen.context_free.bnf.macros import MAX_CHUNKS, MAX_TAGS
-from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
+from schemagen.errors import (
+    GrammarSyntaxError,
+    LimitError,
+    OptionError,
+    UnsatisfiableSchemaError,
+    UnsupportedGrammarError,
+)
 from tests.grammars import BYTES, check_masks_along, derives
 
 
@@ -69,6 +76,16 @@ XGRAMMAR = [
     Case("a lazy rule beside another one", 'root ::= (a | b) "z"\na[capture,lazy] ::= "x"+\nb ::= "xx"', ["xz", "xxz"], ["xxxz"]),
     Case("a lazy rule that goes on at its end", "root ::= r\nr[lazy] ::= ((x))\nx ::= (([a-z] x) | ([a-z]))", ["a"], ["ab", ""]),
     Case("a lazy rule with a loop in it", 'root ::= r "!"\nr[lazy] ::= ((x "b"))\nx ::= ("" | ([a-z] x))', ["b!", "ab!", "acb!"], ["abb!"]),
+    Case("a lazy rule over rules that call each other", 'root ::= r "!"\nr[lazy] ::= x ";"\nx ::= "a" y | ""\ny ::= ("b" x | "c" y)?', [";!", "ab;!", "acb;!", "acbab;!"], ["b;!", "abb;!", "ab;;!"]),
+    Case("a lazy rule over left recursion", 'root ::= r "!"\nr[lazy] ::= x ";"\nx ::= y "a" | "a"\ny ::= x "b" | y "c"', ["a;!", "aba;!", "abcca;!"], [";!", "ab;!", "aa;!"]),
+    Case("a bound", 'root ::= a ">"\na[max_chars=2] ::= [^>]*', [">", "a>", "é😀>"], ["abc>", "éé😀>", ">>"]),
+    Case("a bound for each call", 'root ::= a "-" a\na[capture, max_chars=2] ::= "x"*', ["-", "xx-xx"], ["xxx-", "x-xxx"]),
+    Case("a bound of nothing", 'root ::= a ">"\na[max_chars=0] ::= [^>]*', [">"], ["a>"]),
+    Case("a bound of a lazy rule", 'root ::= a ">"\na[max_chars=3, lazy] ::= [a-z]* ";" | "no"', ["ab;>", "no>", ";>"], ["abc;>", "a;;>", "no;>"]),
+    Case("bounds inside one another", 'root ::= a ">"\na[max_chars=3] ::= b "z"*\nb[max_chars=2] ::= "x"*', ["xxz>", "zzz>", "x>"], ["xxx>", "xxzz>"]),
+    Case("a bound of rules that call themselves", 'root ::= a ">"\na[max_chars=4] ::= x\nx ::= "ab" x | "" | "c" y\ny ::= "d" x', [">", "abab>", "cdab>"], ["ababab>", "cd" * 3 + ">"]),
+    Case("a long bound", 'root ::= a ">"\na[max_chars=100000] ::= [^>]*', ["a" * 100 + ">"], [">>"]),
+    Case("a bound of free text with tags", 'root ::= a "!"\na[max_chars=9] ::= TagDispatch(("<t>", t), excludes=("!"))\nt ::= "x"', ["abc<t>xde!", "a" * 9 + "!"], ["a" * 10 + "!", "<t>x<t>xab!", "<t>!"]),
     Case("captures that xgrammar prints", 'root ::= r\nr[stop_capture="m", capture_hidden_stop_bytes=1, lazy] ::= Regex("(\\?:[a-z]*)(\\?:!)")', ["a!", "!"], ["a", "a!!"]),
     Case("flags in a pattern and beside it", 'root ::= Regex("(?s)a.c", flags="i")', ["A\nc", "abC"], ["ac"]),
     Case("a lazy rule in a lazy rule", 'root ::= a "z"\na[lazy] ::= b b "y"?\nb[lazy] ::= [a-x]+ "e"', ["aebez", "eeaez"], ["aez", "aebeyz", "aebeez"]),
@@ -151,6 +168,64 @@ def test_masks_are_exact(spec: EBNF, text: str) -> None:
     check_masks_along(spec, text)
 
 
+def random_linear_rules(seed: int) -> str:
+    """Rules that call each other at one end only, here and there in groups and options."""
+    draw = random.Random(seed)
+    at_end = draw.random() < 0.6
+    names = [f"x{number}" for number in range(draw.randint(1, 4))]
+    lines = []
+    for name in names:
+        ways = []
+        for _ in range(draw.randint(1, 3)):
+            text, call = draw.choice(['"a"', '"b"', "[ab]", '"ab"', '""', '("a" | "bb")']), draw.choice(names)
+            call = draw.choice([call, f"{call}?", f'({call} | "b")'])
+            ways.append(draw.choice([text, f"{text} {call}" if at_end else f"{call} {text}"]))
+        ways.append(draw.choice([ways[0], '"a"', '""']))
+        lines.append(f"{name} ::= {' | '.join(ways)}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rules_that_call_each_other_at_one_end_are_written_out(seed: int) -> None:
+    """With a bound they have the short texts that the same rules have without it, as a parser reads them."""
+    rules = random_linear_rules(seed)
+    try:
+        parsed = schemagen.compile(EBNF(f"root ::= x0\n{rules}"), BYTES)
+    except UnsatisfiableSchemaError:
+        return
+    bounded = EBNF(f'root ::= r | "c"\nr[max_chars=4] ::= x0\n{rules}')
+    try:
+        written = schemagen.compile(bounded, BYTES)
+    except UnsatisfiableSchemaError:
+        written = schemagen.compile(EBNF('root ::= "c"'), BYTES)
+    for text in map("".join, itertools.chain.from_iterable(itertools.product("ab", repeat=n) for n in range(7))):
+        one, other = parsed.matcher(), written.matcher()
+        is_derived = one.accept_bytes(text.encode()) and one.is_accepting() and len(text) <= 4
+        assert is_derived == (other.accept_bytes(text.encode()) and other.is_accepting()), (rules, text)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "texts"),
+    [
+        ('root ::= a ">"\na[max_chars=2] ::= [^>]*', [">", "a>", "é😀>", "abc>", ">>"]),
+        ('root ::= a ">"\na[max_chars=3] ::= ("ab")* | "aba"', [">", "ab>", "aba>", "abab>"]),
+        ('root ::= a "-" a\na[max_chars=2] ::= "x"*', ["-", "xx-xx", "xxx-", "x-xxx"]),
+        ('root ::= a ">"\na[max_chars=3] ::= b "z"*\nb[max_chars=2] ::= "x"*', ["xxz>", "zzz>", "xxx>", "xxzz>"]),
+        ('root ::= a ">"\na[max_chars=4] ::= "a" b | ""\nb ::= "b" a2\na2 ::= "a" b | ""', [">", "ab>", "abab>", "ababab>"]),
+        ("root ::= r\nr[lazy] ::= ((x))\nx ::= (([a-z] x) | ([a-z]))", ["a", "ab", ""]),
+    ],
+)  # fmt: skip
+def test_what_xgrammar_reads_alike(grammar: str, texts: list[str]) -> None:
+    """Bounds and lazy rules, and the same grammar as xgrammar prints it, where every text of a rule fits into its bound."""
+    xgrammar = pytest.importorskip("xgrammar")
+    accepts = pytest.importorskip("xgrammar.testing")._is_grammar_accept_string
+    read = xgrammar.Grammar.from_ebnf(grammar)
+    printed = EBNF(str(read))
+    for text in texts:
+        expected = accepts(read, text)
+        assert (derives(EBNF(grammar), text), derives(printed, text)) == (expected, expected), text
+
+
 def occurrences(text: str, words: list[str]) -> list[tuple[int, int]]:
     """Where each of the words stands."""
     return [(at, at + len(word)) for word in words for at in range(len(text)) if text.startswith(word, at)]
@@ -229,7 +304,10 @@ XGRAMMAR_MISTAKES = [
     Mistake('root[lazi] ::= "a"', 1, 6, "the option 'lazi' of a rule that cannot be read"),
     Mistake('root[] ::= "a"', 1, 6, "an option of a rule that cannot be read"),
     Mistake('root[lazy=true] ::= "a"', 1, 6, "the option 'lazy' of a rule that cannot be read"),
-    Mistake('root[max_chars=2] ::= "a"', 1, 6, "the option 'max_chars' of a rule that cannot be read"),
+    Mistake('root[max_chars=2.5] ::= "a"', 1, 6, "the option 'max_chars' of a rule that cannot be read"),
+    Mistake('root[max_chars=-1] ::= "a"', 1, 6, "the option 'max_chars' of a rule that cannot be read"),
+    Mistake('root[lazy, max_chars] ::= "a"', 1, 12, "the option 'max_chars' of a rule that cannot be read"),
+    Mistake('root[max_chars=1, max_chars=2] ::= "a"', 1, 19, "the option 'max_chars' is given twice"),
     Mistake('root[capture, capture="b"] ::= "a"', 1, 15, "the option 'capture' is given twice"),
     Mistake('root[capture=""] ::= "a"', 1, 6, 'the option capture=""'),
     Mistake('root[temperature=1e999] ::= "a"', 1, 6, "the option temperature=1e999"),
@@ -310,20 +388,22 @@ def test_mistakes_in_the_w3cs_notation_have_a_place(mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     ("spec", "place", "words"),
     [
-        (EBNF("root ::= Token(3)"), (1, 10), "the token id 3 is an ordinary token"),
         (EBNF('root ::= "a" | Token("<t>")'), (1, 16), "no special or added token <t>"),
         (EBNF('root ::= "a" TokenTagDispatch((3, root))'), (1, 14), "the token id 3 is an ordinary token"),
         (EBNF("root ::= TokenTagDispatch(excludes=(3,))"), (1, 10), "the token id 3 is an ordinary token"),
-        (
-            EBNF('x ::= "a"\nroot[lazy, max_tokens=3] ::= x'),
-            (2, 12),
-            "the option max_tokens=3 of the rule 'root'",
-        ),
         (
             EBNF('root ::= a\na[lazy] ::= "(" a ")" | "x"'),
             (2, 2),
             "the lazy rule 'a', which is not a regular expression",
         ),
+        (
+            EBNF('root ::= a\na[max_chars=9] ::= "(" a ")" | "x"'),
+            (2, 3),
+            "the rule 'a' with max_chars=9, which is not a regular expression",
+        ),
+        (EBNF('root ::= a\na[max_chars=9] ::= b\nb ::= b "x" b | "y"'), (2, 3), "with max_chars=9, which is not"),
+        (EBNF('root ::= a\na[max_chars=9] ::= "x" a | "y"'), (2, 3), "with max_chars=9, which is not"),
+        (EBNF("root ::= a\na[max_chars=9] ::= Token(300)"), (2, 3), "with max_chars=9, which is not"),
         (EBNF(r'root ::= Regex("(a)\\1")'), (1, 10), "back-reference"),
         (EBNF("root ::= A - 'x'\nA ::= '(' A ')' | 'x'", "w3c"), (1, 12), "a difference of rules that call themselves"),
         (EBNF("root ::= 'a' | 'b' - root", "w3c"), (1, 20), "a difference of rules that call themselves"),
@@ -353,7 +433,7 @@ def test_what_cannot_be_enforced_is_refused(spec: EBNF, place: tuple[int, int], 
                 "root ::= r0 - 'x'\n" + "".join(f"r{i} ::= r{i + 1} r{i + 1}\n" for i in range(40)) + "r40 ::= 'x'",
                 "w3c",
             ),
-            "both sides of a difference are written out",
+            "the texts of the rule",
         ),
     ],
     ids=["chunks", "tags", "groups", "tuples", "differences"],
@@ -362,6 +442,14 @@ def test_limits(spec: EBNF, words: str) -> None:
     """What is too large is an error, and soon."""
     with pytest.raises((LimitError, GrammarSyntaxError), match=words):
         schemagen.compile(spec, BYTES)
+
+
+def test_a_bound_that_no_text_keeps_is_refused() -> None:
+    """With its place, also beside other alternatives."""
+    for body, most in (('"abc" | [a-z]{4,9}', 2), ("[a-z]", 0)):
+        with pytest.raises(UnsatisfiableSchemaError, match=f"'a' has no text of at most {most} characters") as caught:
+            schemagen.compile(EBNF(f'root ::= a | "b"\na[max_chars={most}] ::= {body}'), BYTES)
+        assert caught.value.at == "line 2, column 3"
 
 
 def test_arguments_are_checked_at_once() -> None:

@@ -578,11 +578,21 @@ def test_tokens_begin_and_end_a_tag() -> None:
     assert matcher.is_accepting()
 
 
-def test_a_token_of_text_is_refused_with_its_place() -> None:
-    """Ordinary tokens are read as their characters, so one of them cannot be asked for."""
+def test_a_token_of_text_is_refused_around_free_text_with_its_place() -> None:
+    """There ordinary tokens are read as their characters, so nothing tells one of them from free text."""
     with pytest.raises(UnsupportedGrammarError, match="ordinary token") as caught:
-        schemagen.compile(structural({"type": "sequence", "elements": [{"type": "token", "token": 97}]}), NAMED)
-    assert caught.value.at == "/format/elements/0/token"
+        schemagen.compile(structural(tag({"type": "token", "token": 97}, ANY, "</a>")), NAMED)
+    assert caught.value.at == "/format/begin/token"
+
+
+def test_a_token_of_text_by_its_id() -> None:
+    """A format of its own is that token, whatever its text."""
+    tokens = {"type": "star", "content": {"type": "token", "token": 97}}
+    elements = [{"type": "const_string", "value": "<"}, tokens, {"type": "token", "token": "<|end|>"}]
+    grammar = schemagen.compile(structural({"type": "sequence", "elements": elements}), NAMED)
+    for ids, is_read in (([60, 257], True), ([60, 97, 97, 257], True), ([60, 98, 257], False), ([97, 257], False)):
+        matcher = grammar.matcher()
+        assert (all(map(matcher.accept_token, ids)) and matcher.is_accepting()) == is_read
 
 
 def accepts(spec: StructuralTag, *pieces: str | int) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import schemagen
-from schemagen import EBNF, GBNF, Regex, Template, reference, text
+from schemagen import EBNF, GBNF, Lark, Regex, Template, reference, text
 from schemagen.errors import OptionError, UnsupportedGrammarError, UnsupportedPatternError
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
@@ -131,6 +131,18 @@ CASES: list[tuple[Any, list[Parts]]] = [
             }
         ),
         [[*[(1, 1, [each for each in WHOLE if each != b"b"]), "<a"] * n] for n in range(3)],
+    ),
+    (GBNF('root ::= "a" <[5,9]>+'), [["a", (1, None, [b"\n", b"\xc3\xa9"])]]),
+    (EBNF('root ::= (Token(3) | "a") Token(1){0,2}'), [[(1, 1, [b"ab"]), (0, 2, [b"a"])], ["a", (0, 2, [b"a"])]]),
+    (Lark('start: "<" <[*]> ">"', dialect="llguidance"), [["<", (1, 1, WHOLE), ">"]]),
+    (Lark("start: <[^2-3]>{1,2} /a*/", dialect="xgrammar"), [[(1, 2, [*WHOLE[:1], *WHOLE[3:]]), "a*"]]),
+    (
+        Lark('start: b "b"?\nb: <[1,3-4]>+ | "<"', dialect="xgrammar"),
+        [[(1, None, WHOLE[:1] + WHOLE[2:4]), "b?"], ["<b?"]],
+    ),
+    (
+        Lark('start: "<" <[*]>? ">"\n%ignore /1/', dialect="llguidance"),
+        [["<1*", (1, 1, WHOLE), "1*>1*"], ["<1*>1*"]],
     ),
     (
         Template("{n}{t}", n={"enum": [1, 11]}, t=text.text_tokens(1, 1)),

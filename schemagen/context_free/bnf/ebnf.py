@@ -4,7 +4,7 @@ xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line 
 assertion ``(= ...)`` at the end of a rule. An assertion repeats what the grammar allows after the rule, so that xgrammar
 can prepare its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
 ``temperature`` and ``capture`` do not either; a lazy one ends at its first match, so that its texts are those that begin with
-no other one. ``max_tokens`` is refused.
+no other one; ``max_chars`` and ``max_tokens`` bound the characters and tokens of each call.
 
 W3C (XML 1.0, section 6): ``#x20``, ``[a-z#x20]``, ``[^...]``, literals in either quotes and without escapes, ``A - B``,
 ``/* comments */``. Both sides of ``A - B`` have to be regular: then they have a complement. Numbers of productions
@@ -15,116 +15,27 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from schemagen.context_free.bnf.macros import MACROS, Arguments, Name, expand
 from schemagen.context_free.bnf.notation import Notation
-from schemagen.context_free.regular import MAX_HEIGHT, MAX_SIZE, size_of, text_of
-from schemagen.context_free.scanner import CharacterSet, Escapes, quoted
-from schemagen.context_free.syntax import (
-    EMPTY_TEXT,
-    NOTHING,
-    Alternatives,
-    Expression,
-    Repeat,
-    Rule,
-    Sequence,
-    Text,
-    sequence,
+from schemagen.context_free.regular import text_of
+from schemagen.context_free.regular_rules import (
+    Derived,
+    NotRegularError,
+    RegularRules,
+    at_most,
+    difference,
+    no_short_text,
+    shortest,
 )
-from schemagen.errors import LimitError
+from schemagen.context_free.scanner import CharacterSet, Escapes, quoted
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Expression, Rule, Text, bounded
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence as Several
-
     from schemagen.context_free.scanner import Scanner
     from schemagen.context_free.syntax import ContextFreeGrammar
-
-
-class RecursiveRuleError(Exception):
-    """A rule that calls itself, however far around, and not just at its end.
-
-    Attributes:
-        name: The rule.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-class RegularRules:
-    """The languages of rules.
-
-    Args:
-        rules: Their bodies.
-        differences: Rules whose texts are those of the one expression that are none of the other.
-    """
-
-    def __init__(self, rules: Mapping[str, Expression], differences: Mapping[str, Several[Expression]]) -> None:
-        self._rules = rules
-        self._differences = differences
-        self._known: dict[str, ast.Regex | None] = {}
-
-    def rule(self, name: str) -> ast.Regex:
-        """Return the language of a rule.
-
-        Raises:
-            RecursiveRuleError: It calls itself.
-            LimitError: It is too large to be written out.
-        """
-        if name not in self._known:
-            self._known[name] = None
-            self._known[name] = self._checked(name, self._language(name))
-        known = self._known[name]
-        if known is None:
-            raise RecursiveRuleError(name)
-        return known
-
-    def _language(self, name: str) -> ast.Regex:
-        if name not in self._differences:
-            return self._of_rule(name)
-        left, right = map(self._of, self._differences[name])
-        if isinstance(left, ast.Chars) and isinstance(right, ast.Chars):
-            return ast.Chars(ast.intersect_ranges(left.ranges, ast.invert_ranges(right.ranges)))
-        return ast.conjunction(left, ast.complement(right))
-
-    def _of_rule(self, name: str) -> ast.Regex:
-        """Return the language of a body that may end with a call of its own rule: the part before the call is a loop."""
-        body, call = self._rules[name], Rule(name)
-        ways = body.parts if isinstance(body, Alternatives) else (body,)
-        again = [way.parts[:-1] for way in ways if isinstance(way, Sequence) and way.parts[-1] == call]
-        if not again:
-            return self._of(body)
-        ends = [self._of(way) for way in ways if not (isinstance(way, Sequence) and way.parts[-1] == call)]
-        return ast.concat(
-            ast.star(ast.union(*(ast.concat(*map(self._of, parts)) for parts in again))), ast.union(*ends)
-        )
-
-    def _checked(self, name: str, regex: ast.Regex) -> ast.Regex:
-        size, height = size_of(regex)
-        if size > MAX_SIZE or height > MAX_HEIGHT:
-            raise LimitError(
-                f"the texts of the rule {name!r} take {size:,} operators, {height} deep, limit {MAX_SIZE:,} and {MAX_HEIGHT}",
-                why="both sides of a difference are written out",
-                fix="take texts away from a smaller rule",
-            )
-        return regex
-
-    def _of(self, expression: Expression) -> ast.Regex:
-        if isinstance(expression, Text):
-            return expression.regex
-        if isinstance(expression, Rule):
-            return self.rule(expression.name)
-        if isinstance(expression, Sequence):
-            return ast.concat(*map(self._of, expression.parts))
-        if isinstance(expression, Alternatives):
-            return ast.union(*map(self._of, expression.parts))
-        if isinstance(expression, Repeat):
-            return ast.repeat(self._of(expression.inner), expression.low, expression.high)
-        raise RecursiveRuleError(getattr(expression, "name", "an embedded grammar"))
-
 
 EbnfDialect = Literal["xgrammar", "w3c"]
 
@@ -134,8 +45,9 @@ _ESCAPES = Escapes({**{each: each for each in "\"\\/'?"}, **_CONTROLS}, hexadeci
 _SET_ESCAPES = Escapes({**_ESCAPES.characters, **{each: each for each in "^$.*+()[]{}|-"}}, hexadecimal=_HEXADECIMAL)
 _SET = CharacterSet(_SET_ESCAPES, has_anything=True)
 _OPTION = re.compile(
-    r"(?:lazy|capture)(?![\w=])|(?:stop_)?capture=\"(?:[^\"\\\n]|\\.)*\"|capture_hidden_(?:stop|suffix)_bytes=[0-9]+"
-    r"|(?:temperature|max_tokens)=[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+    r"(?:lazy|capture)(?![\w=])|(?:stop_)?capture=\"(?:[^\"\\\n]|\\.)*\"|max_(?:chars|tokens)=[0-9]+(?![.eE\w])"
+    r"|capture_hidden_(?:(?:stop|suffix)_bytes|(?:body|marker)_rule_id)=[0-9]+"
+    r"|temperature=[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 )
 _OPTION_NAME = re.compile(r"[^\s,\]=]*")
 #: ``{2, -1}``, as xgrammar prints it, has no upper end.
@@ -160,17 +72,36 @@ class _ByHeads(Notation):
             return self.scanner.at_end
         return self._after_blanks(text.rfind("\n", 0, at) + 1, at) == at
 
-    def write_out(self, known: RegularRules, name: str, at: int, *, fact: str, why: str, fix: str) -> None:
+    def write_out(self, known: RegularRules, name: str, at: int, *, fact: str, fix: str) -> None:
         """Write a rule as the texts that it has, or refuse it if they are no regular language."""
         try:
             self.rules[name] = text_of(known.rule(name))
-        except RecursiveRuleError as error:
-            raise self.scanner.unsupported(fact, at, why=f"{error.name!r} {why}", fix=fix) from None
+        except NotRegularError as error:
+            raise self.scanner.unsupported(fact, at, why=error.why, fix=fix) from None
 
     def _after_blanks(self, at: int, end: int | None = None) -> int:
         text = self.scanner.text
         found = self.blank.match(text, at, len(text) if end is None else end)
         return at if found is None else found.end()
+
+
+class _Restriction(NamedTuple):
+    """The options of a rule that change its texts.
+
+    Attributes:
+        at: The place of the bound, or of all options.
+        is_lazy: Whether its first match ends it.
+        most: The most characters that it may have, or None.
+    """
+
+    at: int
+    is_lazy: bool = False
+    most: int | None = None
+
+    def language(self, body: ast.Regex) -> ast.Regex:
+        """Return the texts of a body that are left."""
+        short = body if self.most is None else at_most(body, self.most)
+        return shortest(short) if self.is_lazy else short
 
 
 class _Xgrammar(_ByHeads):
@@ -183,8 +114,11 @@ class _Xgrammar(_ByHeads):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        #: Where each rule is said to be lazy.
-        self._lazy: dict[str, int] = {}
+        #: The rules that are lazy or bounded.
+        self._restricted: dict[str, _Restriction] = {}
+        self._most_tokens: dict[str, int] = {}
+        #: The names under which rules are captured.
+        self._captures: dict[str, str] = {}
 
     def options(self, name: str) -> None:
         """Read ``[lazy, temperature=0.7]``."""
@@ -201,41 +135,53 @@ class _Xgrammar(_ByHeads):
             key, _, value = option[0].partition("=")
             if key in seen:
                 raise self.scanner.error(f"the option {key!r} is given twice", at, fix="leave one out")
-            if value == '""' or (key == "temperature" and float(value) == math.inf):
-                raise self.scanner.error(f"the option {option[0]}", at, fix="write a name, or a finite number")
             seen.add(key)
-            if option[0].startswith("max_tokens"):
-                raise self.scanner.unsupported(
-                    f"the option {option[0]} of the rule {name!r}",
-                    at,
-                    why="rules are read over characters, whichever tokens these are written with",
-                    fix=f"write {name} ::= ..., and bounds as repetitions",
-                )
-            if option[0] == "lazy":
-                self._lazy[name] = begin
+            self._check_option(key, value, at)
+            self._take_option(name, key, value, at if key == "max_chars" else begin)
             self.scanner.match(self.blank)
             if self.scanner.take("]"):
                 return
             if not self.scanner.take(","):
                 raise self.scanner.unexpected("',' or ']'")
 
+    def _take_option(self, name: str, key: str, value: str, at: int) -> None:
+        before = self._restricted.get(name, _Restriction(at))
+        if key == "lazy":
+            self._restricted[name] = before._replace(is_lazy=True)
+        if key == "max_chars":
+            self._restricted[name] = before._replace(most=self.scanner.count(value, at), at=at)
+        if key == "max_tokens":
+            self._most_tokens[name] = self.scanner.count(value, at)
+        if key == "capture":
+            self._captures[name] = value[1:-1] or name
+
+    def _check_option(self, key: str, value: str, at: int) -> None:
+        if value == '""' or (key == "temperature" and float(value) == math.inf):
+            raise self.scanner.error(f"the option {key}={value}", at, fix="write a name, or a finite number")
+
     def _unread_option(self, name: str) -> Exception:
         at = self.scanner.at
         found = self.scanner.match(_OPTION_NAME)
         what = f"the option {found[0]!r} of a rule" if found and found[0] else "an option of a rule"
-        fix = f"write {name}[temperature=0.7, capture, lazy] ::= ..."
+        fix = f"write {name}[temperature=0.7, capture, lazy, max_chars=100] ::= ..."
         return self.scanner.error(f"{what} that cannot be read", at, fix=fix)
 
     def resolve(self) -> None:
-        more = Text(ast.repeat(ast.ANY_CHAR, 1, None))
         known = RegularRules(
-            self.rules, {name: (self.rules[name], sequence(self.rules[name], more)) for name in self._lazy}
+            self.rules,
+            {name: Derived((self.rules[name],), each.language) for name, each in self._restricted.items()},
         )
-        for name, at in self._lazy.items():
-            why = "calls itself before its end, or is read by an automaton of its own"
-            fix = "make rules lazy only that call themselves at their end or not at all"
-            fact = f"the lazy rule {name!r}, which is not a regular expression"
-            self.write_out(known, name, at, fact=fact, why=why, fix=fix)
+        for name, (at, _, most) in self._restricted.items():
+            what = f"the lazy rule {name!r}" if most is None else f"the rule {name!r} with max_chars={most}"
+            fix = "let it, and the rules inside it, call themselves at their end or not at all"
+            self.write_out(known, name, at, fact=f"{what}, which is not a regular expression", fix=fix)
+            if most is not None and self.rules[name] == NOTHING:
+                raise no_short_text(self.scanner, name, most, at)
+        for name, most in self._most_tokens.items():
+            self.rules[name] = bounded(self.rules[name], most, name)
+
+    def labels(self) -> dict[str, str]:
+        return self._captures
 
     def symbol(self, depth: int) -> Expression:
         """Read a symbol, or the assertion at the end of a rule."""
@@ -377,12 +323,11 @@ class _W3c(_ByHeads):
         return Text(ast.literal(chr(self.scanner.code_point(code[1], at)))) if code else None
 
     def resolve(self) -> None:
-        known = RegularRules(self.rules, {name: sides for name, (*sides, _) in self._differences.items()})
+        derived = {name: Derived((*sides,), difference) for name, (*sides, _) in self._differences.items()}
+        known = RegularRules(self.rules, derived)
         for name, (_, _, at) in self._differences.items():
-            why = "is recursive, and no automaton without a stack can recognise its complement"
-            fix = "take texts away from rules without recursion only"
-            fact = "a difference of rules that call themselves"
-            self.write_out(known, name, at, fact=fact, why=why, fix=fix)
+            fix = "take texts away from rules that call themselves at their end or not at all"
+            self.write_out(known, name, at, fact="a difference of rules that call themselves", fix=fix)
 
 
 def read_ebnf(text: str, dialect: EbnfDialect, start: str) -> ContextFreeGrammar:

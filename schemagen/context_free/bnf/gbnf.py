@@ -2,7 +2,7 @@ r"""GBNF, the format of llama.cpp (its `grammars/README.md`), read to rules.
 
 A rule ends with its line, except within parentheses and after ``|`` or ``::=``. Beyond llama.cpp a line may also begin with
 ``|``, rules may be left recursive, and ``\-`` is a dash in a set, as llama.cpp itself writes it for JSON Schemas. A token is a
-special or added one (``<think>``, ``<[1000]>``), and any token but one (``!<think>``) is one of text.
+special or added one (``<think>``), or any by its id (``<[1000]>``), and any token but one (``!<think>``) is one of text.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Gbnf(Notation):
         token = self.scanner.match(_TOKEN)
         if token and token[0].startswith("!"):
             return TokenRun(1, 1, but=(token_of(self.scanner, token[0][1:], at),))
-        return token_of(self.scanner, token[0], at) if token else None
+        return token_of(self.scanner, token[0], at, may_be_text=True) if token else None
 
 
 def read_gbnf(text: str, start: str) -> ContextFreeGrammar:

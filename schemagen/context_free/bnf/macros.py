@@ -210,7 +210,7 @@ def _token(macro: _Macro) -> Expression:
     ids = [(each, each) for each in given if isinstance(each, int) and not isinstance(each, bool)]
     if not given or len(names) + len(ids) != len(given):
         raise macro.error("takes names and ids of tokens", 'write Token("<|python_tag|>") or Token(128010)')
-    return Token((*names, *ids), *macro.scanner.place(macro.given.at))
+    return Token((*names, *ids), *macro.scanner.place(macro.given.at), may_be_text=True)
 
 
 def _tokens(macro: _Macro, values: Iterable[object], what: str) -> list[Token]:

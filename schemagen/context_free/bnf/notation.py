@@ -13,6 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from schemagen.context_free.captures import marked_rules
 from schemagen.context_free.scanner import Scanner
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
@@ -119,7 +120,12 @@ class Notation(ABC):
                 raise self.scanner.unexpected("a symbol or the end of the rule")
             self.scanner.match(self.blank)
         self.finish(start)
-        return ContextFreeGrammar(start, self.rules, left_out=tuple(self.left_out))
+        marked = marked_rules(self.rules, self.labels())
+        return ContextFreeGrammar(start, self.rules, left_out=tuple(self.left_out), marked=marked)
+
+    def labels(self) -> dict[str, str]:
+        """Return the names under which rules are captured."""
+        return {}
 
     def finish(self, start: str) -> None:
         """Refuse rules that are missing, and a start that derives nothing."""

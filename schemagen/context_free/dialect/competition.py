@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.items import first_characters, items_of
 from schemagen.context_free.regular import nonempty, only_text
+from schemagen.context_free.regular_rules import shortest
 from schemagen.context_free.simplify import called, nullable_rules
 from schemagen.context_free.syntax import (
     NOTHING,
@@ -37,9 +38,13 @@ from schemagen.context_free.syntax import (
     Sequence,
     Terminal,
     Text,
+    TokenBound,
     alternatives,
+    bounded,
+    counted_among,
     repeat,
     sequence,
+    substituted,
 )
 from schemagen.errors import LimitError
 from schemagen.regex import ast
@@ -95,6 +100,13 @@ class Places:
         kind = Kind(nonempty(regex), lazy)
         self.labels.setdefault(kind, label)
         return kind
+
+    def languages(self) -> dict[str, ast.Regex]:
+        """Return the texts that each place may be, where nothing competes; a lazy terminal ends at its first match."""
+        return {
+            name: ast.union(*(shortest(kind.text) if kind.lazy else kind.text for kind in kinds))
+            for name, kinds in self.kinds.items()
+        }
 
     def add(self, *kinds: Kind) -> Expression:
         """Return any of some terminals at a new place."""
@@ -499,7 +511,7 @@ def resolved(
     numbers: dict[Kind, int] = {kind: number for number, kind in enumerate(kinds)}
     by_place = {name: tuple(numbers[kind] for kind in kinds) for name, kinds in places.kinds.items()}
     matches = _Matches(list(numbers), longest=longest, dispatched=places.dispatched)
-    masks = _Expected(start, rules, by_place).by_place() if matches.compete() else {}
+    masks = _Expected(start, _without_bounds(rules), by_place).by_place() if matches.compete() else {}
     symbols = _Symbols(list(kinds), places.labels, matches)
     replaced: dict[str, Expression] = {}
     known: dict[tuple[tuple[int, ...], int], Expression] = {}
@@ -523,6 +535,14 @@ def _reachable(start: str, rules: dict[str, Expression]) -> dict[str, Expression
     return found
 
 
+def _without_bounds(rules: dict[str, Expression]) -> dict[str, Expression]:
+    """Return rules without the bounds of their tokens, which do not change what stands beside what."""
+    bounds: dict[Expression, Expression] = {
+        each: each.inner for each in counted_among(rules.values()) if isinstance(each, TokenBound)
+    }
+    return {name: substituted(body, bounds) for name, body in rules.items()} if bounds else rules
+
+
 def _with(expression: Expression, replaced: dict[str, Expression]) -> Expression:
     """Return an expression with the places of terminals replaced."""
     if isinstance(expression, Terminal):
@@ -533,6 +553,8 @@ def _with(expression: Expression, replaced: dict[str, Expression]) -> Expression
         return alternatives(*_each(expression.parts, replaced))
     if isinstance(expression, Repeat):
         return repeat(_with(expression.inner, replaced), expression.low, expression.high)
+    if isinstance(expression, TokenBound):
+        return bounded(_with(expression.inner, replaced), expression.most, expression.name)
     return expression
 
 

@@ -85,6 +85,14 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """``@name``: a text of a grammar that is given beside this one."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """``<|name|>`` or ``<[1-3]>``: a token of the vocabulary."""
 
@@ -133,7 +141,20 @@ class Repetition:
 
 
 Node = _Union[  # noqa: UP007 - a runtime alias of forward names
-    Literal, Range, Pattern, Name, Json, Substring, Embedded, Token, Series, Choice, Conjunction, Negation, Repetition
+    Literal,
+    Range,
+    Pattern,
+    Name,
+    Json,
+    Substring,
+    Embedded,
+    Reference,
+    Token,
+    Series,
+    Choice,
+    Conjunction,
+    Negation,
+    Repetition,
 ]
 
 
@@ -144,26 +165,29 @@ class Attributes:
     Attributes:
         lazy: Whether its first match ends it.
         ending: Its end: ``stop=`` or ``suffix=``.
-        max_tokens: The place of ``max_tokens=``.
+        max_chars: The most characters of its texts, or None, of xgrammar alone.
+        max_chars_at: The place of ``max_chars=``.
+        max_tokens: The most tokens of its texts, or None.
         temperature: The place of ``temperature=``.
-        stop_capture: The place of ``stop_capture=``.
+        capture: The name under which its text is captured; empty if it is not.
+        stop_capture: The name under which the text of its end is captured, likewise.
+        stop_capture_at: The place of ``stop_capture=``.
     """
 
     lazy: bool = False
     ending: Node | None = None
+    max_chars: int | None = None
+    max_chars_at: int = 0
     max_tokens: int | None = None
     temperature: int | None = None
-    stop_capture: int | None = None
+    capture: str = ""
+    stop_capture: str = ""
+    stop_capture_at: int = 0
 
     @property
     def is_shortest(self) -> bool:
         """Whether the rule is read as one terminal that is not just its body."""
         return self.lazy or self.ending is not None
-
-    @property
-    def makes_terminal(self) -> bool:
-        """Whether the rule is read as one terminal, if it can be."""
-        return self.is_shortest or self.temperature is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,18 @@ _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*([0-9]*)\s*)?\}")
 _TILDE = re.compile(r"~[ \t]*([0-9]+)(?:[ \t]*\.\.[ \t]*([0-9]+))?")
 _OPERATORS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _TOKEN = re.compile(r"<[^<>\s]+>")
-_REFERENCE = re.compile(r"@[\w-]+", re.ASCII)
+_REFERENCE = re.compile(r"@([\w-]+)", re.ASCII)
 _PRIORITY = re.compile(r"\.[+-]?[0-9]+")
+_DIGITS = re.compile(r"[0-9]+(?![.eE\w])")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _IF = re.compile(r"%if\b")
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _CHARACTERS = {**{each: each for each in '"\\/'}, **_CONTROLS}
 _SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
+
+#: The attributes of rules that have a value; ``capture`` may be without.
+_WITH_VALUE = ("stop", "suffix", "stop_capture", "capture", "temperature", "max_chars", "max_tokens")
 
 #: Alternatives in one place.
 MAX_ALTERNATIVES = 50_000
@@ -45,10 +49,15 @@ _OPTIONS = {"allow_initial_skip": False, "ignore_once": False, "no_forcing": Fal
 
 
 class DialectParser:
-    """A reader of one text."""
+    """A reader of one text.
 
-    def __init__(self, text: str) -> None:
-        self.scanner = Scanner(text)
+    Args:
+        text: The grammar.
+        name: Its name, if another one refers to it.
+    """
+
+    def __init__(self, text: str, name: str = "") -> None:
+        self.scanner = Scanner(text, f"@{name}" if name else "")
 
     def read(self) -> nodes.Grammar:
         """Return the grammar of the whole text.
@@ -236,34 +245,36 @@ class DialectParser:
                 raise self.scanner.error(f"the attribute {key[0]!r} is given twice", key.start(), fix="leave one out")
             seen.add(key[0])
             self.scanner.match(_BLANKS)
-            given = self._attribute(given, key[0], key.start(), has_value=self.scanner.take("="))
-        if given.stop_capture is not None and given.ending is None:
+            given = self._attribute(given, name, key[0], key.start(), has_value=self.scanner.take("="))
+        if given.stop_capture and given.ending is None:
             raise self.scanner.error(
                 "stop_capture= without stop= or suffix=",
-                given.stop_capture,
+                given.stop_capture_at,
                 why="it names the text that ends the rule",
                 fix='add stop="...", or leave it out',
             )
         return given
 
-    def _attribute(self, given: nodes.Attributes, key: str, at: int, *, has_value: bool) -> nodes.Attributes:
+    def _attribute(self, given: nodes.Attributes, rule: str, key: str, at: int, *, has_value: bool) -> nodes.Attributes:
         """Return the attributes with one more, whose value is next."""
         self.scanner.match(_BLANKS)
         if key == "lazy" and not has_value:
             return replace(given, lazy=True)
         if key == "capture" and not has_value:
-            return given
-        if not has_value or key not in ("stop", "suffix", "capture", "stop_capture", "max_tokens", "temperature"):
-            known = "lazy, stop=, suffix=, stop_capture=, capture, capture=, max_tokens=, temperature="
+            return replace(given, capture=rule)
+        if not has_value or key not in _WITH_VALUE:
+            known = f"lazy, capture, {', '.join(f'{each}=' for each in _WITH_VALUE)}"
             raise self.scanner.error(f"the attribute {key!r} is not known", at, fix=f"the attributes are {known}")
-        if key in ("max_tokens", "temperature"):
+        if key in ("max_chars", "max_tokens", "temperature"):
             return self._number(given, key, at)
         if key in ("capture", "stop_capture"):
             name = self._symbol(0)
             if not isinstance(name, nodes.Literal) or not name.text:
                 fact = f"the value of {key!r} is {'empty' if isinstance(name, nodes.Literal) else 'not a string'}"
                 raise self.scanner.error(fact, at, fix=f'write {key}="name"')
-            return given if key == "capture" else replace(given, stop_capture=at)
+            if key == "capture":
+                return replace(given, capture=name.text)
+            return replace(given, stop_capture=name.text, stop_capture_at=at)
         if given.ending is not None:
             raise self.scanner.error("two of stop= and suffix=", at, why="one of them ends it", fix="leave one out")
         begin = self.scanner.at
@@ -273,11 +284,15 @@ class DialectParser:
         return replace(given, ending=ending)
 
     def _number(self, given: nodes.Attributes, key: str, at: int) -> nodes.Attributes:
-        number = self.scanner.match(_NUMBER)
+        counts = key != "temperature"
+        number = self.scanner.match(_DIGITS if counts else _NUMBER)
         if number is None:
-            raise self.scanner.unexpected("a number")
+            of = {"max_chars": " of characters", "max_tokens": " of tokens"}.get(key, "")
+            raise self.scanner.unexpected(f"a number{of}")
+        if key == "max_chars":
+            return replace(given, max_chars=self.scanner.count(number[0], at), max_chars_at=at)
         if key == "max_tokens":
-            return replace(given, max_tokens=at)
+            return replace(given, max_tokens=self.scanner.count(number[0], at))
         if not 0 <= float(number[0]) < math.inf:
             fix = "write a finite number that is not negative"
             raise self.scanner.error(f"temperature={number[0]}", number.start(), fix=fix)
@@ -384,9 +399,7 @@ class DialectParser:
             return nodes.Token(token[0], at)
         reference = self.scanner.match(_REFERENCE)
         if reference:
-            raise self.scanner.unsupported(
-                f"the grammar {reference[0]}", at, why="it is not in this text", fix="write it as %lark {...}"
-            )
+            return nodes.Reference(reference[1], at)
         directive = self.scanner.match(_DIRECTIVE)
         if directive:
             return self._inline(directive[0], at, depth)

@@ -17,8 +17,11 @@ Ignored texts are allowed after every terminal. Where llguidance and xgrammar di
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from schemagen.context_free.captures import marked_rules
 from schemagen.context_free.dialect import nodes
 from schemagen.context_free.dialect.competition import Kind, Places, resolved
 from schemagen.context_free.dialect.guidance import without_guidance
@@ -27,7 +30,16 @@ from schemagen.context_free.dialect.parameters import holds, needs_parameter, va
 from schemagen.context_free.dialect.parser import DialectParser
 from schemagen.context_free.dialect.terminals import Terminals, names
 from schemagen.context_free.regular import is_nullable, nonempty, only_text
-from schemagen.context_free.scanner import token_of
+from schemagen.context_free.regular_rules import (
+    Derived,
+    NotRegularError,
+    RegularRules,
+    at_most,
+    difference,
+    no_short_text,
+    shortest,
+)
+from schemagen.context_free.scanner import any_token_of, token_of
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -36,21 +48,27 @@ from schemagen.context_free.syntax import (
     ContextFreeGrammar,
     Expression,
     Rule,
+    Text,
     alternatives,
+    bounded,
+    labelled,
     repeat,
     sequence,
 )
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex import ast
+from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from schemagen.checks import PatternDialect
     from schemagen.context_free.dialect.guidance import JsonLayout
     from schemagen.context_free.scanner import Scanner
 
     JsonReader = Callable[[dict[str, object] | bool, JsonLayout | None], Expression]
+    #: A grammar that another one refers to: a text, a JSON Schema, or what makes an expression.
+    Other = str | dict[str, object] | bool | Callable[[], Expression]
 
 #: How the lexer chooses between terminals: by the longest match, or any.
 Lexer = Literal["longest", "any"]
@@ -66,6 +84,7 @@ class _Scope:
     """One grammar: the whole text, or one within it.
 
     Attributes:
+        scanner: Its text, for errors.
         grammar: Its definitions.
         prefix: The prefix of its rules' names, which makes them unique.
         terminals: The languages of its terminals.
@@ -77,7 +96,7 @@ class _Scope:
     ) -> None:
         self.grammar = grammar
         self.prefix = prefix
-        self._scanner = scanner
+        self.scanner = scanner
         self._patterns = patterns
         for definition in (*grammar.rules.values(), *grammar.terminals.values()):
             self._check_names(definition)
@@ -90,12 +109,18 @@ class _Scope:
 
     def _check_names(self, definition: nodes.Definition) -> None:
         self._check_all(definition.body)
+        if self._patterns != "ecma-262" and definition.attributes.max_chars is not None:
+            raise self.scanner.error(
+                "the attribute 'max_chars' is not known in the dialect of llguidance",
+                definition.attributes.max_chars_at,
+                fix='read the grammar with dialect="xgrammar", or bound the repetitions',
+            )
         ending = definition.attributes.ending
         if ending is None:
             return
         self._check_all(ending)
         if self._patterns == "ecma-262" and isinstance(ending, nodes.Literal) and not ending.text:
-            raise self._scanner.error(
+            raise self.scanner.error(
                 'stop=""', ending.at, why="the empty text ends nothing", fix="write the text that ends the rule"
             )
 
@@ -108,34 +133,55 @@ class _Scope:
                 fix = f"did you mean {close[0]!r}?" if close else "define it"
                 if what == "terminal" and not close:
                     fix = f"define it, or import it: %import common.{name.name}"
-                raise self._scanner.error(f"the {what} {name.name!r} is not defined", name.at, fix=fix)
+                raise self.scanner.error(f"the {what} {name.name!r} is not defined", name.at, fix=fix)
 
 
 class _Rules:
-    """Rules that are made of definitions, those that are reached from the start."""
+    """Rules that are made of definitions, those that are reached from the start.
 
-    def __init__(self, scanner: Scanner, value: JsonReader, lexer: Lexer) -> None:
+    Attributes:
+        rules: Their bodies.
+        places: The places of terminals in them.
+    """
+
+    def __init__(self, value: JsonReader, lexer: Lexer, others: Mapping[str, Other]) -> None:
         self.rules: dict[str, Expression] = {}
         self.places = Places()
-        self._scanner = scanner
         self._value = value
         self._lexer = lexer
         self._patterns: PatternDialect = "ecma-262" if lexer == "any" else "rust"
         self._todo: list[tuple[_Scope, str, int | None]] = []
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
+        self._bounded: dict[str, tuple[_Scope, nodes.Definition]] = {}  # those that are no terminals
+        self._captured: dict[str, tuple[_Scope, nodes.Definition]] = {}
+        self._others = others
+        self._read_others: dict[str, Expression] = {}
 
-    def start_of(self, grammar: nodes.Grammar, start: str) -> Expression:
-        """Return the call of the start rule of a grammar."""
+    def start_of(self, scanner: Scanner, grammar: nodes.Grammar, start: str) -> Expression:
+        """Return the call of the start rule of a grammar in a text."""
         prefix = f"{self._scopes}." if self._scopes else ""
         self._scopes += 1
         if start not in grammar.rules:
-            raise self._scanner.no_start(start, grammar.rules, grammar.at, f"write {start}: ...")
-        scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
+            raise scanner.no_start(start, grammar.rules, grammar.at, f"write {start}: ...")
+        scope = _Scope(scanner, grammar, prefix, self.places, self._patterns)
         if not prefix and self._lexer == "any":
-            self.places.dispatched.update(_dispatched(scope, grammar.rules[start].body))
+            self._dispatch(scope, grammar.rules[start].body)
         call = self._call(scope, nodes.Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
+
+    def _dispatch(self, scope: _Scope, body: nodes.Node) -> None:
+        """Note the terminals of free text with tools, which have no bounds: xgrammar ignores them there."""
+        kinds = _dispatched(scope, body)
+        self.places.dispatched.update(kinds)
+        rules = scope.grammar.rules
+        parts = [rules[each.name] for each in names(body) if each.name in rules]
+        heads = [rules[each.name] for part in parts for each in names(part.body) if each.name in rules]
+        for part in (*parts, *heads) if kinds else ():
+            if part.attributes.max_chars is not None:
+                raise self._not_bounded(
+                    scope, part, "is a part of free text with tools", "the first tool ends the text, at any length"
+                )
 
     def write_out(self) -> None:
         """Make the bodies of all rules that are called."""
@@ -146,55 +192,148 @@ class _Rules:
                 continue
             definition = scope.grammar.rules[name]
             if len(self.rules) == MAX_RULES:
-                raise self._scanner.limit(
+                raise scope.scanner.limit(
                     f"more than {MAX_RULES:,} rules",
                     definition.at,
                     why="a rule with a parameter is one for each value",
                     fix="use fewer values",
                 )
             self.rules[key] = self._definition(scope, definition, parameter)
+            if definition.attributes.capture or definition.attributes.stop_capture:
+                self._captured[key] = scope, definition
+            if definition.attributes.max_chars is not None and not _makes_terminal(definition):
+                self._bounded[key] = scope, definition
+        if self._bounded:
+            self._write_out_bounded()
+
+    def _write_out_bounded(self) -> None:
+        """Write the rules with ``max_chars=`` as terminals, with the ignored texts in them: these count, too."""
+        derived = {
+            key: Derived((self.rules[key],), partial(at_most, most=definition.attributes.max_chars or 0))
+            for key, (_, definition) in self._bounded.items()
+        }
+        known = RegularRules(self.rules, derived, self.places.languages())
+        for key, (scope, definition) in self._bounded.items():
+            try:
+                regex = known.rule(key)
+            except NotRegularError as error:
+                raise self._not_bounded(scope, definition, "is not a regular expression", error.why) from None
+            self.rules[key] = self._lexeme(self._within(scope, regex, definition), definition.name)
+
+    def marked(self, rules: dict[str, Expression]) -> dict[str, Expression]:
+        """Return the bodies with marks of the rules with ``capture`` or ``stop_capture=``.
+
+        The text of a rule that is one terminal ends before its ``stop=`` or ``suffix=``, and before ignored text.
+        """
+        whole = {
+            key: definition.attributes.capture
+            for key, (_, definition) in self._captured.items()
+            if definition.attributes.capture and not _is_regular(definition.body)
+        }
+        found = marked_rules(rules, whole)
+        for key, (scope, definition) in self._captured.items():
+            if key not in whole:
+                found[key] = self._marked_terminal(scope, definition)
+        return found
+
+    def _marked_terminal(self, scope: _Scope, definition: nodes.Definition) -> Expression:
+        attributes = definition.attributes
+        body: ast.Regex = scope.terminals.language(definition.body)
+        ends: ast.Regex = ast.EPSILON
+        if attributes.ending is not None:
+            ends = scope.terminals.language(attributes.ending)
+            body = difference(body, ast.concat(ast.ANY_STRING, ends, ast.ANY_STRING))
+        text: Expression = Text(body)
+        if attributes.max_tokens is not None and ends == ast.EPSILON:
+            text = self._bounded_text(scope, definition, attributes.max_tokens)
+        if attributes.capture:
+            text = labelled(text, attributes.capture)
+        end: Expression = Text(ends)
+        if attributes.stop_capture:
+            end = labelled(end, attributes.stop_capture)
+        ignored = ast.union(*(kind.text for kind in scope.ignored))
+        return sequence(text, end, Text(ast.repeat(ignored, 0, 1 if scope.grammar.skips_once else None)))
+
+    def _bounded_text(self, scope: _Scope, definition: nodes.Definition, most: int) -> Expression:
+        """Return the texts of at most some tokens of a rule that is one terminal."""
+        regex, lazy = _terminal_of(scope, definition)
+        regex = self._within(scope, regex, definition)
+        return bounded(Text(shortest(regex) if lazy else regex), most, definition.name)
+
+    def _not_bounded(self, scope: _Scope, definition: nodes.Definition, what: str, why: str) -> Exception:
+        return scope.scanner.unsupported(
+            f"the rule {definition.name!r} with max_chars={definition.attributes.max_chars}, which {what}",
+            definition.attributes.max_chars_at,
+            why=why,
+            fix="bound a rule of terminals, and of rules that call themselves at their end or not at all",
+        )
+
+    def _within(self, scope: _Scope, regex: ast.Regex, definition: nodes.Definition) -> ast.Regex:
+        """Return the texts of a bounded rule, of which there has to be one."""
+        most = definition.attributes.max_chars
+        if most is None:
+            return regex
+        short = at_most(regex, most)
+        if is_empty(short):
+            raise no_short_text(scope.scanner, definition.name, most, definition.attributes.max_chars_at)
+        return short
 
     def _definition(self, scope: _Scope, definition: nodes.Definition, parameter: int | None) -> Expression:
         attributes = definition.attributes
         if attributes.max_tokens is not None:
-            raise self._scanner.unsupported(
-                "the attribute max_tokens",
-                attributes.max_tokens,
-                why="rules are read over characters, whichever tokens these are written with",
-                fix="bound the number of characters: /.{1,100}/",
-            )
+            return self._bounded_in_tokens(scope, definition, attributes.max_tokens, parameter)
         is_lazy_alone = attributes.lazy and attributes.ending is None
         if self._patterns == "ecma-262" and is_lazy_alone and _ends_with_token(definition.body):
             return self._up_to_token(scope, definition)
-        if attributes.is_shortest or (attributes.makes_terminal and _is_regular(definition.body)):
+        if _makes_terminal(definition):
             regex, lazy = _terminal_of(scope, definition)
-            return self._place(scope, regex, definition.name, lazy=lazy)
+            return self._place(scope, self._within(scope, regex, definition), definition.name, lazy=lazy)
         return self._expression(scope, definition.body, parameter)
+
+    def _bounded_in_tokens(
+        self, scope: _Scope, definition: nodes.Definition, most: int, parameter: int | None
+    ) -> Expression:
+        """Return a rule of at most some tokens; a terminal ends at any match there, or at its first one if it is lazy."""
+        if _is_regular(definition.body):
+            return sequence(self._bounded_text(scope, definition, most), self._ignored(scope))
+        if self._lexer == "longest":
+            raise scope.scanner.unsupported(
+                f"max_tokens={most} of the rule {definition.name!r}",
+                definition.at,
+                why="llguidance bounds rules that are one terminal, and this one calls rules or embeds a grammar",
+                fix="bound the rules that it calls",
+            )
+        body = replace(definition, attributes=replace(definition.attributes, max_tokens=None))
+        return bounded(self._definition(scope, body, parameter), most, definition.name)
 
     def _up_to_token(self, scope: _Scope, definition: nodes.Definition) -> Expression:
         """Return a lazy rule of xgrammar that ends with a token: the first one ends it, since no text holds a token."""
         assert isinstance(definition.body, nodes.Series)
+        if definition.attributes.max_chars is not None:
+            raise self._not_bounded(scope, definition, "ends with a token", "a token of the vocabulary is not text")
         *before, token = definition.body.parts
         regex = scope.terminals.language(nodes.Series(tuple(before)))
-        return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
+        assert isinstance(token, nodes.Token)
+        end = token_of(scope.scanner, token.text, token.at)
+        return sequence(self._lexeme(regex, definition.name), end, self._ignored(scope))
 
     def _call(self, scope: _Scope, name: nodes.Name, parameter: int | None) -> Expression:
         definition = scope.grammar.rules[name.name]
         if definition.has_parameter != (name.argument is not None):
             fact = "needs a parameter" if definition.has_parameter else "has no parameter"
             fix = f"write {name.name}::0" if definition.has_parameter else f"define it as {name.name}::_ : ..."
-            raise self._scanner.error(f"the rule {name.name!r} {fact}", name.at, fix=fix)
+            raise scope.scanner.error(f"the rule {name.name!r} {fact}", name.at, fix=fix)
         given: int | None = None
         if name.argument is not None:
-            self._check_parameter(name.argument.name, name.at, parameter)
+            self._check_parameter(scope, name.argument.name, name.at, parameter)
             given = value_of(name.argument, parameter or 0)
         self._todo.append((scope, name.name, given))
         key = _key(scope, name.name, given)
         return self._calls.setdefault(key, Rule(key))
 
-    def _check_parameter(self, function: str, at: int, parameter: int | None) -> None:
+    def _check_parameter(self, scope: _Scope, function: str, at: int, parameter: int | None) -> None:
         if function and parameter is None:
-            raise self._scanner.error(
+            raise scope.scanner.error(
                 "a function of a parameter in a rule without one", at, fix="write a number, or name::_ at the rule"
             )
 
@@ -239,19 +378,38 @@ class _Rules:
     def _leaf(self, scope: _Scope, node: nodes.Node) -> Expression:
         """Return the expression for a node that calls no rules of its grammar."""
         if isinstance(node, nodes.Json):
-            return sequence(self._json(node), self._ignored(scope))
+            return sequence(self._json(scope, node), self._ignored(scope))
         if isinstance(node, nodes.Embedded):
-            return sequence(self.start_of(node.grammar, "start"), self._ignored(scope))
+            return sequence(self.start_of(scope.scanner, node.grammar, "start"), self._ignored(scope))
+        if isinstance(node, nodes.Reference):
+            return sequence(self._other(scope, node), self._ignored(scope))
         if isinstance(node, nodes.Token):
-            return sequence(token_of(self._scanner, node.text, node.at), self._ignored(scope))
+            return sequence(any_token_of(scope.scanner, node.text, node.at), self._ignored(scope))
         if isinstance(node, nodes.Literal) and not node.text:
             return EMPTY_TEXT
         return self._place(scope, scope.terminals.language(node), self._label(node))
 
+    def _other(self, scope: _Scope, node: nodes.Reference) -> Expression:
+        """Return the texts of a grammar that is given by its name; it may refer to itself."""
+        if node.name not in self._others:
+            close = difflib.get_close_matches(node.name, self._others, 1)
+            fix = f"did you mean @{close[0]}?" if close else f'give it: Lark(..., grammars={{"{node.name}": ...}})'
+            raise scope.scanner.error(f"the grammar @{node.name} is not defined", node.at, fix=fix)
+        if node.name not in self._read_others:
+            other = self._others[node.name]
+            if isinstance(other, str):
+                parser = DialectParser(other, node.name)
+                self._read_others[node.name] = self.start_of(parser.scanner, parser.read(), "start")
+            elif callable(other):
+                self._read_others[node.name] = other()
+            else:
+                self._read_others[node.name] = self._json(scope, nodes.Json(other, node.at))
+        return self._read_others[node.name]
+
     def _series(self, scope: _Scope, node: nodes.Series, parameter: int | None) -> Expression:
         if node.condition is not None:
             if needs_parameter(node.condition):
-                self._check_parameter(node.condition.name, node.condition.at, parameter)
+                self._check_parameter(scope, node.condition.name, node.condition.at, parameter)
             if not holds(node.condition, parameter or 0):
                 return NOTHING
         return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
@@ -265,12 +423,12 @@ class _Rules:
         again = sequence(first, repeat(self._expression(scope, node.part, parameter), max(low - 1, 0), None))
         return repeat(again, min(low, 1), 1)
 
-    def _json(self, node: nodes.Json) -> Expression:
+    def _json(self, scope: _Scope, node: nodes.Json) -> Expression:
         if not isinstance(node.schema, dict | bool):
-            raise self._scanner.error(
+            raise scope.scanner.error(
                 "%json with something else than a JSON Schema", node.at, fix="write an object, true or false"
             )
-        schema, layout = without_guidance(self._scanner, node.schema, node.at)
+        schema, layout = without_guidance(scope.scanner, node.schema, node.at)
         return self._value(schema, layout)
 
     def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
@@ -296,6 +454,12 @@ class _Rules:
         return f"/{node.regex:.40}/" if isinstance(node, nodes.Pattern) else "a terminal"
 
 
+def _makes_terminal(definition: nodes.Definition) -> bool:
+    """Whether a rule is read as one terminal."""
+    attributes = definition.attributes
+    return attributes.is_shortest or (attributes.temperature is not None and _is_regular(definition.body))
+
+
 def _key(scope: _Scope, name: str, parameter: int | None) -> str:
     return f"{scope.prefix}{name}" if parameter is None else f"{scope.prefix}{name}::{parameter:#x}"
 
@@ -308,7 +472,7 @@ def _is_regular(node: nodes.Node) -> bool:
         return (not isinstance(node, nodes.Series) or node.condition is None) and all(map(_is_regular, node.parts))
     if isinstance(node, nodes.Negation | nodes.Repetition):
         return _is_regular(node.part)
-    return not isinstance(node, nodes.Json | nodes.Embedded | nodes.Token)
+    return not isinstance(node, nodes.Json | nodes.Embedded | nodes.Reference | nodes.Token)
 
 
 def _terminal_of(scope: _Scope, definition: nodes.Definition) -> tuple[ast.Regex, bool]:
@@ -373,12 +537,19 @@ def _has_loop(node: nodes.Node) -> bool:
     """Whether an expression has a repetition without an end; an embedded grammar may have one."""
     if isinstance(node, nodes.Repetition):
         return node.high is None or _has_loop(node.part)
-    return isinstance(node, nodes.Embedded) or (
+    return isinstance(node, nodes.Embedded | nodes.Reference) or (
         isinstance(node, nodes.Series | nodes.Choice) and any(map(_has_loop, node.parts))
     )
 
 
-def read_dialect(text: str, *, start: str = "start", value: JsonReader, lexer: Lexer = "longest") -> ContextFreeGrammar:
+def read_dialect(
+    text: str,
+    *,
+    start: str = "start",
+    value: JsonReader,
+    lexer: Lexer = "longest",
+    others: Mapping[str, Other] | None = None,
+) -> ContextFreeGrammar:
     """Return the rules of a grammar in the Lark dialect of llguidance and xgrammar.
 
     Args:
@@ -388,6 +559,7 @@ def read_dialect(text: str, *, start: str = "start", value: JsonReader, lexer: L
         lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does, and
             patterns are in the syntax of Rust. "any": a terminal takes any of its texts, as in xgrammar, and patterns are
             in that of ECMA-262.
+        others: What ``@name`` stands for, by name: a grammar of the same dialect, a JSON Schema, or what makes an expression.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
@@ -396,8 +568,8 @@ def read_dialect(text: str, *, start: str = "start", value: JsonReader, lexer: L
     """
     parser = DialectParser(text)
     grammar = parser.read()
-    made = _Rules(parser.scanner, value, lexer)
-    first = made.start_of(grammar, start)
+    made = _Rules(value, lexer, others or {})
+    first = made.start_of(parser.scanner, grammar, start)
     name = "the text"
     made.rules[name] = first
     made.write_out()
@@ -409,4 +581,4 @@ def read_dialect(text: str, *, start: str = "start", value: JsonReader, lexer: L
             why="each of its alternatives needs a rule or terminal that has none either",
             fix="give the rule an alternative that ends",
         )
-    return ContextFreeGrammar(name, rules, terminals)
+    return ContextFreeGrammar(name, rules, terminals, marked=made.marked(rules))

@@ -116,7 +116,8 @@ class Terminals:
             return ast.repeat(self.language(node.part), node.low, node.high)
         if isinstance(node, nodes.Series | nodes.Choice | nodes.Conjunction):
             return self._joined(node)
-        what = {nodes.Json: "%json", nodes.Embedded: "%lark", nodes.Token: "a token"}[type(node)]
+        kinds = {nodes.Json: "%json", nodes.Embedded: "%lark", nodes.Reference: "@name", nodes.Token: "a token"}
+        what = kinds[type(node)]
         raise self._scanner.error(
             f"{what} in a terminal, or in a rule that is one",
             node.at,

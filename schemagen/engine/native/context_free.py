@@ -19,7 +19,6 @@ from schemagen.context_free.syntax import (
     guests_in,
     marks_in,
     substituted,
-    without_marks,
 )
 from schemagen.engine.native.builder import builder_of
 from schemagen.engine.native.grammar_lowering import GrammarLowering
@@ -60,8 +59,8 @@ def compile_context_free(
     Raises:
         UnsatisfiableSchemaError: It derives no text.
     """
-    made = compile_to_label(without_marks(grammar), vocabulary, options, embed)
-    if marks_in(grammar):
+    made = compile_to_label(grammar, vocabulary, options, embed)
+    if grammar.marked:
         label(made, grammar, vocabulary, options)
     return made.constraint
 
@@ -87,7 +86,7 @@ def compile_to_label(
     options: Options,
     embed: Callable[[Any], _core.Constraint] | None = None,
 ) -> Labelable:
-    """Compile a grammar without marks; arguments and errors as for `compile_context_free`."""
+    """Compile a grammar without its labels; arguments and errors as for `compile_context_free`."""
     if grammar.tables is not None or not counted_in(grammar):
         return _compile(grammar, vocabulary, options, embed)
     return _compile_counting(grammar, vocabulary, options, embed)
@@ -99,8 +98,8 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
     Labels get numbers in the order of `marks_in`.
 
     Args:
-        made: The grammar, compiled without marks.
-        grammar: It, with marks.
+        made: The grammar, compiled.
+        grammar: It, with `marked` bodies.
         vocabulary: As in its compilation.
         options: As in its compilation.
 
@@ -114,9 +113,8 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
             fix="use Lark.parse(text), or a grammar without tables",
         )
     marks = marks_in(grammar)
-    grammar = replace(grammar, rules=live_rules(grammar.rules))
-    plain: dict[Expression, Expression] = dict.fromkeys(marks, EMPTY_TEXT)
-    marked = _replaced(grammar, lambda each: Guest(substituted(each, plain)))
+    marked = replace(grammar, rules=live_rules({**grammar.rules, **grammar.marked}))
+    marked = _replaced(marked, Guest)
     marked = _with_optional(simplified(marked), made.empty)
     builder = builder_of(options)
     lowering = GrammarLowering(marked, builder, vocabulary)
@@ -238,7 +236,7 @@ def _embedded(
         assert embed is not None, "only grammars of a caller with a compiler of specs embed any"
         return embed(spec)
     start = f"{spec.name} within its bound"
-    bounded = simplified(replace(grammar, start=start, rules={**grammar.rules, start: spec.inner}))
+    bounded = simplified(replace(grammar, start=start, rules={**grammar.rules, start: spec.inner}, marked={}))
     if spec in counted_in(bounded):
         raise UnsupportedGrammarError(
             f"the rule {spec.name!r}, of at most {spec.most} tokens, calls itself",
