@@ -6,7 +6,6 @@ Each cell gives an instance, or a refusal that the guide names. The client talks
 from __future__ import annotations
 
 import copy
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -14,12 +13,13 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, ConfigDict, Field
 
 import schemagen
-from schemagen.calling import find_profile
 from schemagen.serve import create_app
 from tests.calling.conftest import TEMPLATES
-from tests.serve.conftest import chunks_of
+from tests.serve.conftest import as_format
 
 openai = pytest.importorskip("openai", reason="the client library is not installed")
+
+pytestmark = pytest.mark.sampled(3)
 
 MESSAGES = [{"role": "user", "content": "Ada Lovelace, 36, London"}]
 #: The families; llama's template knows no thoughts.
@@ -106,7 +106,7 @@ def test_chat_completions(family, thinks, choice, typed):
         named = {"type": "function", "function": {"name": "Weather"}}
         asked |= {"tool_choice": named if choice == "named" else choice}
     if typed:
-        asked |= {"response_format": openai.lib._parsing._completions.type_to_response_format_param(Person)}
+        asked |= {"response_format": as_format(Person.model_json_schema())}
     if thinks and not family.thinks:
         with pytest.raises(openai.BadRequestError, match="no known way to think") as caught:
             family.client.chat.completions.create(**asked)
@@ -120,7 +120,7 @@ def test_chat_completions(family, thinks, choice, typed):
     answer = (thoughts, message.content, calls, details and details.reasoning_tokens)
     check(answer, typed=typed, choice=choice, thinks=thinks)
     ended = whole.choices[0].finish_reason
-    assert ended == "length" or ended == ("tool_calls" if calls and choice != "named" else "stop")
+    assert ended in ("length", "tool_calls" if calls and choice != "named" else "stop")
     stream = family.client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True})
     assert told(stream) == (thoughts or "", message.content or "", calls, ended, whole.usage)
 
@@ -139,6 +139,25 @@ def told(stream):
                     calls.append([call.function.name, ""])
                 calls[call.index][1] += call.function.arguments
     return thoughts, text, [tuple(call) for call in calls], ended, usage
+
+
+def test_helpers_of_the_client(family):
+    """``parse`` and ``stream`` give instances, for a value and for the arguments of a call."""
+    tools = [openai.pydantic_function_tool(Weather)]
+    ask = {
+        "model": "any",
+        "messages": MESSAGES,
+        "tools": tools,
+        "response_format": Person,
+        "max_completion_tokens": 150,
+    }
+    for choice, kind in (("none", Person), ("required", Weather)):
+        message = family.client.chat.completions.parse(**ask, tool_choice=choice).choices[0].message
+        with family.client.chat.completions.stream(**ask, tool_choice=choice) as stream:
+            last = stream.get_final_completion().choices[0].message
+        for each in (message, last):
+            found = each.parsed if choice == "none" else each.tool_calls[0].function.parsed_arguments
+            assert isinstance(found, kind)
 
 
 @cells
