@@ -236,6 +236,15 @@ class Api:
     asked: Callable[[Any], Any] = lambda given: given
     names: Mapping[str, str] | None = None
 
+    def read(self, body: bytes) -> tuple[Any, Any]:
+        """Return a request, and the request for completions that it stands for.
+
+        Raises:
+            RequestError: As `read_body`.
+        """
+        given = read_body(body, self.kind)
+        return given, self.asked(given)
+
 
 async def _answer(parts: ServerParts, request: Request, api_key: str | None, api: Api) -> Response:
     """Return the response to a request for completions."""
@@ -247,9 +256,9 @@ async def _answer(parts: ServerParts, request: Request, api_key: str | None, api
         begun, allowed = time.monotonic(), parts.limits.timeout
         client = client_of(request.client.host if request.client else None)
         loop = asyncio.get_running_loop()
-        given = await _in_time(loop.run_in_executor(parts.readers, read_body, body, api.kind), begun, allowed)
+        given, asked = await _in_time(loop.run_in_executor(parts.readers, api.read, body), begun, allowed)
         names = api.names  # in errors about the chat that it asks for
-        planned = await _in_time(_plan(parts, client, api.asked(given), api.plan), begun, allowed)
+        planned = await _in_time(_plan(parts, client, asked, api.plan), begun, allowed)
         shape = api.shape(given, planned.request.model or parts.name)
         completion = Completion(
             planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics,

@@ -68,10 +68,12 @@ class Part(BaseModel):
     """An object in which unknown keys are an error.
 
     Attributes:
+        at: The path of the object in the body, with a dot at its end.
         only: Keys that may only have values without effect, which are removed; other values of them are refused.
     """
 
     model_config = ConfigDict(extra="forbid", strict=False, populate_by_name=True)
+    at: ClassVar[str] = ""
     only: ClassVar[Meaningless] = {}
 
     @model_validator(mode="before")
@@ -84,7 +86,7 @@ class Part(BaseModel):
             if name in cls.only:
                 meaningless, fix = cls.only[name]
                 if not any(value == each and type(value) is type(each) for each in meaningless):
-                    raise unsupported(name, f'"{name}": {json.dumps(value):.80}', fix)
+                    raise unsupported(cls.at + name, f'"{name}": {json.dumps(value):.80}', fix)
                 continue
             kept[name] = value
         return kept

@@ -188,8 +188,8 @@ class ResponseShape(Shape):
         """Return the body of a response; see `Shape.body`."""
         for index, (deltas, reason) in enumerate(choices):
             for delta in deltas:
-                [*self._events(index, delta)]
-            [*self._events(index, {}, reason)]
+                self._events(index, delta)
+            self._events(index, {}, reason)
         return self._response(usage)
 
     def opening(self, count: int) -> Iterator[bytes]:
@@ -202,9 +202,9 @@ class ResponseShape(Shape):
     def step(
         self, index: int, delta: Delta, reason: str | None = None, extension: dict[str, Any] | None = None
     ) -> Iterator[bytes]:
-        """Yield the events of a new part; see `Shape.step`."""
+        """Return the events of a new part; see `Shape.step`."""
         del extension
-        yield from map(self._written, self._events(index, delta, reason))
+        return map(self._written, self._events(index, delta, reason))
 
     def closing(self, usage: Usage) -> Iterator[bytes]:
         """Yield the event of the whole response."""
@@ -217,12 +217,14 @@ class ResponseShape(Shape):
         parts = {name: told[name] for name in ("code", "message", "param")}
         return self._written({"type": "error", **parts, "error": told})
 
-    def _events(self, index: int, delta: Delta, reason: str | None = None) -> Iterator[Event]:
+    def _events(self, index: int, delta: Delta, reason: str | None = None) -> list[Event]:
+        """Add a part of the answer to the output, and return its events."""
         assert index == 0, "a response has one answer"
-        yield from self._output.feed(delta)
+        found = [*self._output.feed(delta)]
         if reason is not None:
             self._is_cut = reason == "length"
-            yield from self._output.close()
+            found += self._output.close()
+        return found
 
     def _response(self, usage: Usage | None) -> dict[str, Any]:
         """Return the response as it is now; it is over if its tokens are counted."""

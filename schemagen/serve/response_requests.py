@@ -121,6 +121,7 @@ class SchemaFormat(Part):
 class TextOptions(Part):
     """The form of the answer."""
 
+    at: ClassVar[str] = "text."
     only: ClassVar[Meaningless] = {
         "verbosity": ((None, "medium"), "say in the prompt how long the answer should be"),
     }
@@ -130,6 +131,7 @@ class TextOptions(Part):
 class ReasoningOptions(Part):
     """Thoughts before the answer."""
 
+    at: ClassVar[str] = "reasoning."
     only: ClassVar[Meaningless] = {"summary": ((None,), _NO_SUMMARY), "generate_summary": ((None,), _NO_SUMMARY)}
     effort: Effort | None = None
 
@@ -215,13 +217,15 @@ class ResponsesRequest(Harmless):
         return {"type": found.type, "json_schema": found.model_dump(by_alias=True, exclude={"type"})}
 
     def _messages(self) -> list[dict[str, Any]]:
-        """Return the messages; calls are part of the message of the assistant before them."""
+        """Return the messages; the items of one answer, such as text and calls, are one message."""
         found: list[dict[str, Any]] = []
         if self.instructions:
             found.append({"role": "system", "content": self.instructions})
         items = [MessageItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         for item in items:
-            if isinstance(item, MessageItem):
+            if isinstance(item, MessageItem) and item.role == "assistant" and found and "tool_calls" in found[-1]:
+                found[-1]["content"] += _text_of(item.content)
+            elif isinstance(item, MessageItem):
                 found.append({"role": item.role, "content": _text_of(item.content)})
             elif isinstance(item, ResultItem):
                 found.append({"role": "tool", "tool_call_id": item.call_id, "content": _text_of(item.output)})

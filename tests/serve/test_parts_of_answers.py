@@ -11,6 +11,7 @@ from schemagen.calling.request import CallForm, CallRequest, resolve
 from schemagen.lm import Reasoning
 from schemagen.prompts.messages import as_messages
 from schemagen.request.settings import Settings, reasoning_format
+from schemagen.serve.errors import RequestError
 from schemagen.serve.readers import CallReader, joined
 from schemagen.serve.requests import ChatRequest, read_body
 from schemagen.serve.response_items import ResponseShape
@@ -22,7 +23,6 @@ from tests.serve.conftest import PERSON, WEATHER, as_format, chat_body, chunks_o
 THINK = Reasoning(200, begin="<think>\n", end="</think>\n\n")
 CALLS = [("get_weather", {"place": 'Pa}ris; " <'}), ("save", {"name": "Ada", "age": 36, "city": "[x"})]
 TOOLS = [function("get_weather", WEATHER), function("save", PERSON)]
-#: How long a response has taken; no test depends on it.
 USAGE = Usage(3, 9, 4)
 
 
@@ -52,8 +52,7 @@ def events_of(deltas, reason):
     given = read_body(json.dumps({"input": "x"}).encode(), ResponsesRequest)
     streamed, whole = ResponseShape(given, "m"), ResponseShape(given, "m")
     written = [*streamed.opening(1)]
-    for index, delta in enumerate(deltas):
-        del index
+    for delta in deltas:
         written += streamed.step(0, delta)
     written += [*streamed.step(0, {}, reason), *streamed.closing(USAGE)]
     events = [json.loads(each.split(b"data: ", 1)[1]) for each in written]
@@ -117,6 +116,15 @@ def test_a_value_is_the_content(family):
     assert (events[-1]["type"], whole["incomplete_details"]) == ("response.incomplete", {"reason": "max_output_tokens"})
 
 
+def test_an_error_in_a_stream_is_an_event():
+    """It names the fields of this API, in the places where clients look for them."""
+    given = read_body(json.dumps({"input": "x"}).encode(), ResponsesRequest)
+    written = ResponseShape(given, "m").failure(RequestError("max_tokens=5", param="max_tokens", code="c"))
+    told = json.loads(written.split(b"data: ", 1)[1])
+    assert (told["type"], told["code"], told["param"]) == ("error", "c", "max_output_tokens")
+    assert told["message"] == told["error"]["message"] == "max_output_tokens=5"
+
+
 def test_a_response_asks_for_a_chat():
     """Items become messages, flat fields nested ones; calls join the message before them."""
     given = {
@@ -141,6 +149,7 @@ def test_a_response_asks_for_a_chat():
                 "status": "completed",
             },
             {"type": "function_call", "call_id": "2", "name": "g", "arguments": '{"x": 1}'},
+            {"role": "assistant", "content": "!"},
             {"type": "function_call_output", "call_id": "2", "output": "d"},
             {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": "e"}]},
             {"role": "developer", "content": "f"},
@@ -168,7 +177,7 @@ def test_a_response_asks_for_a_chat():
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "a\nb"},
-            {"role": "assistant", "content": "c", "tool_calls": called},
+            {"role": "assistant", "content": "c!", "tool_calls": called},
             {"role": "tool", "tool_call_id": "2", "content": "d"},
             {"role": "tool", "tool_call_id": "1", "content": "e"},
             {"role": "developer", "content": "f"},

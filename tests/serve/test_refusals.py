@@ -202,8 +202,8 @@ REFUSED_RESPONSES = {
     "background": ({"background": True}, "unsupported", "background"),
     "include": ({"include": ["reasoning.encrypted_content"]}, "unsupported", "include"),
     "truncation": ({"truncation": "auto"}, "unsupported", "truncation"),
-    "summary": ({"reasoning": {"summary": "auto"}}, "unsupported", "summary"),
-    "verbosity": ({"text": {"verbosity": "low"}}, "unsupported", "verbosity"),
+    "summary": ({"reasoning": {"summary": "auto"}}, "unsupported", "reasoning.summary"),
+    "verbosity": ({"text": {"verbosity": "low"}}, "unsupported", "text.verbosity"),
     "a hosted tool": ({"tools": [{"type": "web_search"}]}, "unsupported", "tools.0.type"),
     "a tool's name": ({"tools": [{"type": "function", "name": "a b"}]}, "invalid-field", "tools.0.name"),
     "no such tool": (
