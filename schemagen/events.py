@@ -2,7 +2,7 @@
 
 `LanguageModel.stream` yields thoughts, fields that begin, grow and are complete, snapshots, and the value at the
 end; `LanguageModel.stream_call` yields words, and calls with their arguments; `LanguageModel.stream_chat` yields these
-for every answer of a chat, and the results of calls.
+for every answer of a chat, and the results of calls. A typed answer beside tools has the events of its fields, not words.
 """
 
 from __future__ import annotations
@@ -253,6 +253,7 @@ CallEvent: TypeAlias = (
     | ArgumentDelta
     | ArgumentCompleted
     | CallCompleted
+    | FieldEvent
     | Completed[T]
 )
 ArgumentEvent: TypeAlias = ArgumentStarted | ArgumentDelta | ArgumentCompleted

@@ -1,10 +1,13 @@
 """The graph of an answer, made from a profile, the tools and the allowed kinds of answers; and the text of past calls.
 
     answer = text                                  tool_choice "auto", "none"
+           | value                                 instead, if the answer has a type
            | text? begin call (separator call)* end      "auto"; without text "required"
            | (text? call)+ text?                   if the format has calls one by one in the text
 
-If at most one call is allowed, the answer ends after it; otherwise text may follow, if the format allows it. The head of each
+If at most one call is allowed, the answer ends after it; otherwise text may follow, if the format allows it. A typed answer is
+calls or a value, without other text: free text before the value could not be told from the value. Where the text of a value is
+also a call, as it can be in a format without markers, the answer is the call. The head of each
 tool is a part of its own, so the name decides which arguments follow, and the model can write no other name.
 """
 
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.free_text import text_not_opening, words
-from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
+from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text, Value, parts_of
 from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
+    from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
@@ -67,7 +71,7 @@ class Wire:
                 break
             data += self.graph.vocabulary.tokens[token_id]
         reading = Reading()
-        for part, start, end in matcher.spans():
+        for part, start, end in parts_of(matcher):
             reading.add(part.label, data[start:end].decode("utf-8"))
         return reading.answer()
 
@@ -98,11 +102,13 @@ def build(  # noqa: PLR0913 - the ingredients of an answer
     may_answer: bool = True,
     may_call: bool = True,
     parallel: bool = False,
+    returns: Grammar | None = None,
     limits: Limits | None = None,
 ) -> Wire:
     """Return the grammar of the answers that a model may give.
 
-    ``specials`` are the markers of the profile that are special tokens, with their ids.
+    ``specials`` are the markers of the profile that are special tokens, with their ids; ``returns`` is the grammar of an answer
+    without calls, None for free text.
 
     Raises:
         SchemaError: The arguments of a tool cannot be compiled.
@@ -113,9 +119,9 @@ def build(  # noqa: PLR0913 - the ingredients of an answer
     graph = _Graph(profile, vocabulary, dict(specials), limits)
     starts: list[int] = []
     if may_call:
-        starts += graph.calls(tools, with_text=may_answer, parallel=parallel)
+        starts += graph.calls(tools, with_text=may_answer and returns is None, parallel=parallel)
     if may_answer:
-        starts += graph.only_text()
+        starts += graph.only_text() if returns is None else graph.only_value(returns)
     return Wire(profile, GrammarGraph(graph.parts, starts, vocabulary, limits))
 
 
@@ -255,6 +261,10 @@ class _Graph:
         profile = self.profile
         language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
         return [self.add(Part(language, final=True, label=Text()))]
+
+    def only_value(self, grammar: Grammar) -> list[int]:
+        """Return the start of a typed answer."""
+        return [self.add(Part(grammar, final=True, label=Value(grammar)))]
 
     def fixed(self, text: str, following: list[int]) -> list[int]:
         """Return the starts of a fixed text, which may hold markers and leads to the parts ``following``."""

@@ -6,7 +6,7 @@ reduced to its *landmarks*, the parts with a label of `schemagen.calling.labels`
 same place, its text is reported as far as it goes; once all ways have left it, it is over. The graph tells which landmarks can
 come next (`_next`), so a tool, or the key of a tagged argument, is known as soon as it is the only one.
 
-Every format becomes pieces of one JSON object for each call, which `JsonReader` turns into events.
+Every format becomes pieces of one JSON object for each call, which `JsonReader` turns into events; so does a typed answer.
 
 Invariant: words that could begin a marker, and whitespace that could be at the end, are held back. So no event is ever
 retracted, and all events together give the result of `Wire.read` for the whole answer.
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall
-from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text
+from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text, Value, parts_of
 from schemagen.calling.parameters import ArgumentsReader
 from schemagen.errors import ValidationFailed
 from schemagen.events import (
@@ -33,6 +33,7 @@ from schemagen.events import (
     FieldStarted,
     TextDelta,
 )
+from schemagen.streaming.field_reader import reader_of, types_of
 from schemagen.streaming.field_types import FieldTypes
 from schemagen.streaming.json_reader import JsonReader
 from schemagen.types.reflection import is_type
@@ -45,10 +46,11 @@ if TYPE_CHECKING:
     from schemagen.events import ArgumentEvent, CallEvent, FieldEvent, Path
     from schemagen.graph.grammar_graph import GrammarGraph
     from schemagen.graph.reader import Part
+    from schemagen.streaming.field_reader import FieldReader
 
     Chain = list[tuple[Part, int, int | None]]
 
-_LANDMARKS = (Text, Arguments, Begin, TaggedValue)
+_LANDMARKS = (Text, Value, Arguments, Begin, TaggedValue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ class AnswerReader:
 
     Attributes:
         data: The bytes read so far.
-        text: The words of the answer so far.
+        text: The words of the answer so far, or the text of its value.
         found: The complete calls.
     """
 
@@ -202,6 +204,7 @@ class AnswerReader:
         self._said = 0  # characters of the words in it
         self._spaces = ""  # whitespace after words, reported if more words follow
         self._call: _Call | None = None
+        self._fields: FieldReader | None = None  # of a typed answer
         self._events: list[CallEvent[Any]] = []
         self._ahead: dict[Part, frozenset[Any]] = {}
 
@@ -227,8 +230,9 @@ class AnswerReader:
             ValidationFailed: As `read`.
             MatcherError: The answer is not complete.
         """
-        self._advance([[*self._matcher.spans()]])
+        self._advance([[*parts_of(self._matcher)]])
         self._emit_certain(frozenset([None]))
+        self._events += [] if self._fields is None else self._fields.finish()
 
     def events(self) -> list[CallEvent[Any]]:
         """Return the events since the last call."""
@@ -306,6 +310,8 @@ class AnswerReader:
                 self._begin_arguments(landmark)
             elif isinstance(landmark.label, TaggedValue):
                 self._value = _Value(landmark.label)
+            elif isinstance(landmark.label, Value):
+                self._fields = reader_of(landmark.label.grammar, self._complete(types_of(landmark.label.grammar)))
         grown, before = self._grown, len(self._grown.text)
         grown.read(self.data, min(len(self.data) if way.end is None else way.end for way in ways))
         certain = min(grown.before(way.marker) for way in ways)
@@ -317,6 +323,8 @@ class AnswerReader:
             self._feed(self._call, piece if self._call.python is None else self._call.python.feed(piece))
         elif self._value is not None and self._call is not None:
             self._feed(self._call, self._value.grow(grown.text[:certain]))
+        elif self._fields is not None:
+            self._read_fields(self._fields, grown.text[before:])
 
     def _end_landmark(self, landmark: _Landmark) -> None:
         if isinstance(landmark.label, Begin) and self._call is not None:
@@ -340,12 +348,29 @@ class AnswerReader:
             self.text += words
             self._events.append(TextDelta(words))
 
+    def _read_fields(self, fields: FieldReader, piece: str) -> None:
+        """Read more of a typed answer.
+
+        Raises:
+            ValidationFailed: A field is refused.
+        """
+        self.text += piece
+        try:
+            self._events += fields.feed(piece)
+        except ValidationFailed as error:
+            self._events += fields.feed("")
+            error.text = self.text
+            raise
+
+    def _complete(self, types: FieldTypes) -> Callable[[Path, str, Any], Any]:
+        """Return the function that makes values of fields."""
+        return types.complete if self._strict else _lenient(types)
+
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def _start_call(self, tool: Tool[..., Any]) -> None:
         types = FieldTypes(tool.spec if is_type(tool.spec) else None)
-        complete = types.complete if self._strict else _lenient(types)
-        self._call = _Call(len(self.found), tool, JsonReader(complete))
+        self._call = _Call(len(self.found), tool, JsonReader(self._complete(types)))
         self._events.append(CallStarted(self._call.index, tool))
 
     def _begin_arguments(self, landmark: _Landmark) -> None:

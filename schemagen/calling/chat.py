@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from inspect import iscoroutine, iscoroutinefunction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.request import CallRequest, ToolChoice, messages_of, resolve
 from schemagen.checks import check_count, check_seconds, kind_of
 from schemagen.errors import OptionError, ToolError
 from schemagen.prompts.messages import as_messages
-from schemagen.request.attempts import complete_request
+from schemagen.request.attempts import Refusal, complete_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 
     Message = Mapping[str, Any]
 
+T = TypeVar("T")
 
 _APPROVE = "give a plain function of a ToolCall that returns True or False; it may ask a person and wait"
 
 
 @dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(Generic[T]):
     """A chat that has reached an answer.
 
     Attributes:
         text: The answer.
+        value: The answer as a value of ``returns``; the text if no type was given.
         messages: All messages, including calls, results and the answer. To continue the chat, append the next message of the
             user and pass them to `LanguageModel.chat`.
         results: The results of the calls, in order.
     """
 
     text: str
+    value: T
     messages: tuple[dict[str, Any], ...]
     results: tuple[ToolResult, ...] = ()
 
@@ -98,27 +101,39 @@ class Conversation:
         choice = "none" if self._left == 1 else self._choice
         return CallRequest.of(self._settings, self._form, self.messages, resolve(self._form.tools, choice))
 
-    def ask(self) -> Chat | None:
+    def ask(self) -> Chat[Any] | None:
         """Ask for an answer and take it.
 
         Raises:
             GenerationError: As `LanguageModel.run`.
+            ValidationFailed: As `take`.
         """
         return self.take(complete_request(self.request()).value)
 
-    def take(self, turn: ModelTurn) -> Chat | None:
-        """Take an answer; return the chat if it calls nothing."""
+    def take(self, turn: ModelTurn) -> Chat[Any] | None:
+        """Take an answer; return the chat if it calls nothing. A refused value is told to the model, which answers again.
+
+        Raises:
+            ValidationFailed: A validator refuses the value of the last step.
+        """
         self._left -= 1
         self._choice, self._said = "auto", turn.text
         self._found = [_declined(entry, self._approve) for entry in turn.found]
         self.calls = [entry for entry in self._found if isinstance(entry, ToolCall)]
         if self._found:
             return None
+        if isinstance(turn.value, Refusal):
+            if not self._left:
+                raise turn.value.error from turn.value.error.error
+            self.messages = turn.value.messages
+            return None
         self.messages.append({"role": "assistant", "content": turn.text})
-        return Chat(turn.text, tuple(self.messages), tuple(self._results))
+        return Chat(turn.text, turn.value, tuple(self.messages), tuple(self._results))
 
     def give(self, ran: Iterable[ToolResult]) -> list[ToolResult]:
         """Append the results of `calls`, given in order; return all results of the answer, including refusals."""
+        if not self._found:
+            return []
         each = iter(ran)
         finished = [entry if isinstance(entry, ToolResult) else next(each) for entry in self._found]
         self.messages += messages_of(self._said, self._found, finished)
@@ -126,14 +141,14 @@ class Conversation:
         return finished
 
 
-def run(conversation: Conversation) -> Chat:
+def run(conversation: Conversation) -> Chat[Any]:
     """Run a chat to its answer, its calls one after another."""
     while (chat := conversation.ask()) is None:
         conversation.give([call.run(timeout_s=conversation.timeout_s) for call in conversation.calls])
     return chat
 
 
-async def arun(conversation: Conversation) -> Chat:
+async def arun(conversation: Conversation) -> Chat[Any]:
     """Run a chat to its answer, the calls of one step at the same time, and the model in a thread."""
     while (chat := await asyncio.to_thread(conversation.ask)) is None:
         running = [call.arun(timeout_s=conversation.timeout_s) for call in conversation.calls]

@@ -31,17 +31,19 @@ def render_chat(
     profile: Profile,
     *,
     must_call: bool = False,
+    typed: bool = False,
     thinker: ReasoningFormat | None = None,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
-    ``must_call`` tells whether the answer will be a call; it is used only if the chat template does not support tools.
+    ``must_call`` tells whether the answer will be a call, ``typed`` whether the messages describe an answer without one. They
+    are used only if the chat template does not support tools.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     described = [tool.to_dict() for tool in tools]
     if profile.tools_in == "prompt":
         messages = _joined([_as_text(message, profile) for message in messages])
-        messages = _described(messages, tools, profile, must_call=must_call) if tools else messages
+        messages = _described(messages, tools, profile, must_call=must_call, typed=typed) if tools else messages
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
     given = described if profile.tools_in == "argument" and described else None
@@ -96,7 +98,7 @@ def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _described(
-    messages: list[dict[str, Any]], tools: Sequence[Tool[..., Any]], profile: Profile, *, must_call: bool
+    messages: list[dict[str, Any]], tools: Sequence[Tool[..., Any]], profile: Profile, *, must_call: bool, typed: bool
 ) -> list[dict[str, Any]]:
     place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
     if must_call and profile.arguments == "json" and not profile.markers:
@@ -108,9 +110,8 @@ def _described(
         f"- {tool.name}: {' '.join(tool.description.split())}\n  arguments: {shape_text(tool.parameters)}"
         for tool in tools
     ]
-    addition = "\n".join(
-        ["", "", "You may call these tools:", *lines, "To call one, write only:", example, "Otherwise answer in words."]
-    )
+    otherwise = f"Otherwise answer {'as described' if typed else 'in words'}."
+    addition = "\n".join(["", "", "You may call these tools:", *lines, "To call one, write only:", example, otherwise])
     content = messages[place]["content"]
     extended = content + addition if isinstance(content, str) else [*content, {"type": "text", "text": addition}]
     return [*messages[:place], {**messages[place], "content": extended}, *messages[place + 1 :]]

@@ -14,6 +14,8 @@ from schemagen.calling.parameters import keywords_as_json, value_as_json
 if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
     from schemagen.engine.protocol import Engine
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.graph.reader import GraphReader, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Answer:
     """An answer, split into text and calls.
 
     Attributes:
-        text: The text before, between and after the calls.
+        text: The text before, between and after the calls; or the text of a typed answer.
         calls: The calls, in order.
     """
 
@@ -53,6 +55,17 @@ class Text:
     def __str__(self) -> str:
         """Say what this part is."""
         return "free text"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The label of a typed answer."""
+
+    grammar: Grammar
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return "the answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +138,28 @@ class TaggedValue:
         return value_as_json(bare, is_string=is_string, set_apart=self.set_apart)
 
 
+def parts_of(reader: GraphReader) -> list[tuple[Part, int, int]]:
+    """Return the parts of a complete answer with the bytes where each begins and ends.
+
+    If its text is both a value and a call, they are those of the call, which ends in a part without text.
+
+    Raises:
+        MatcherError: The answer is not complete.
+    """
+    found = reader.spans()
+    part, _, length = found[-1]
+    if not isinstance(part.label, Value):
+        return found
+    calls = (way for way in reader.readings() if way[-1][0].final and way[-1][0].language is None)
+    return next(([(p, start, length if end is None else end) for p, start, end in way] for way in calls), found)
+
+
 class Reading:
     """An answer while its parts are read."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.value: str | None = None
         self.calls: list[RawCall] = []
         self.id = ""
         self.members: list[str] = []
@@ -138,6 +168,8 @@ class Reading:
         """Read the text of a part."""
         if isinstance(label, Text):
             self.texts.append(text.removesuffix(label.marker))
+        elif isinstance(label, Value):
+            self.value = text
         elif isinstance(label, CallId):
             self.id = text
         elif isinstance(label, Arguments):
@@ -151,7 +183,8 @@ class Reading:
 
     def answer(self) -> Answer:
         """Return the answer."""
-        return Answer("".join(self.texts).strip(), tuple(self.calls))
+        text = "".join(self.texts).strip() if self.value is None else self.value
+        return Answer(text, tuple(self.calls))
 
     def _call(self, tool: Tool[..., Any], text: str) -> None:
         self.calls.append(RawCall(tool, text, self.id))

@@ -14,9 +14,10 @@ from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool, as_tools, select
 from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
 from schemagen.checks import check_flag
-from schemagen.errors import ToolError, ValidationFailed
+from schemagen.errors import OptionError, ToolError, ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.refusals import counted
+from schemagen.request.answer_request import AnswerForm, validated
 from schemagen.request.attempts import Refusal, Request
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from schemagen.decode.generate import Decoded
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint
+    from schemagen.grammar.grammar import Grammar
     from schemagen.request.attempts import Output
     from schemagen.request.settings import ModelAccess, Settings
 
@@ -49,6 +51,7 @@ class Choice(NamedTuple):
 #: call one of these.
 ToolChoice = Any
 _MODES = ("auto", "required", "none")
+_DEFAULT = AnswerForm()
 
 
 def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
@@ -73,10 +76,17 @@ def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> Choice:
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """One answer of the model: words, and calls. A call with refused arguments is a `ToolResult` with the reasons."""
+    """One answer of the model.
+
+    Attributes:
+        text: Its words, or the text of its value.
+        found: Its calls. A call with refused arguments is a `ToolResult` with the reasons.
+        value: Its value if it has no calls: the words, or a value of the requested type; a `Refusal` if a validator refuses it.
+    """
 
     text: str
     found: tuple[ToolCall | ToolResult, ...]
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,8 @@ class CallForm:
         strict: Whether the value of an answer is its calls, so that refused arguments refuse the answer. If not, the value is
             the `ModelTurn`, and the chat goes on.
         limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
+        returns: The grammar of an answer without calls; None for words.
+        answer: How the prompt describes such an answer.
     """
 
     tools: tuple[Tool[..., Any], ...]
@@ -97,9 +109,11 @@ class CallForm:
     profile: Profile
     strict: bool = True
     limits: Limits | None = None
+    returns: Grammar | None = None
+    answer: AnswerForm = _DEFAULT
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - the arguments of `LanguageModel.call`
         cls,
         lm: ModelAccess,
         tools: Iterable[Any],
@@ -108,16 +122,21 @@ class CallForm:
         profile: str | Profile | None,
         strict: bool = True,
         limits: Limits | None = None,
+        returns: Any = None,
+        answer: AnswerForm = _DEFAULT,
     ) -> CallForm:
         """Read the arguments of `LanguageModel.call`.
 
         Raises:
             ToolError: An entry is not a tool, or the profile is not known.
-            OptionError: ``parallel`` is neither True nor False.
+            SchemaError: The type of the answer cannot be compiled.
+            OptionError: ``parallel`` is neither True nor False, or the answer cannot be read beside calls.
         """
         found = find_profile(profile) if isinstance(profile, str) else profile
         check_flag("parallel", parallel)
-        return cls(as_tools(tools), parallel, found or detect_profile(lm.tokenizer), strict, limits)
+        grammar = None if returns is None else _beside_calls(answer.grammar(lm, returns))
+        profile = found or detect_profile(lm.tokenizer)
+        return cls(as_tools(tools), parallel, profile, strict, limits, grammar, answer)
 
     def wire(self, settings: Settings, choice: Choice) -> Wire:
         """Return the grammar of the allowed answers.
@@ -129,7 +148,13 @@ class CallForm:
         vocabulary = settings.lm.vocabulary
         specials = special_markers(self.profile, settings.lm.tokenizer, vocabulary)
         flags = {"may_answer": choice.may_answer, "may_call": choice.may_call, "parallel": self.parallel}
-        return build(self.profile, choice.tools, vocabulary, specials, **flags, limits=self.limits)
+        return build(
+            self.profile, choice.tools, vocabulary, specials, **flags, returns=self.returns, limits=self.limits
+        )
+
+    def described(self, messages: list[Any], *, must_call: bool) -> list[Any]:
+        """Return the messages with the description of a typed answer, unless the answer must be a call."""
+        return messages if self.returns is None or must_call else self.answer.messages(messages, self.returns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +195,10 @@ class CallRequest(Request):
     def render(self) -> tuple[str, bool]:
         """Return the text that the model reads, and whether a chat template wrote it."""
         tokenizer, form = self.settings.lm.tokenizer, self.form
+        messages = form.described(self.messages, must_call=self.must_call)
         options: dict[str, Any] = {"must_call": self.must_call, "thinker": self.settings.thinker}
-        return render_chat(tokenizer, self.messages, form.tools, form.profile, **options)
+        options["typed"] = form.returns is not None
+        return render_chat(tokenizer, messages, form.tools, form.profile, **options)
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""
@@ -183,10 +210,15 @@ class CallRequest(Request):
         found = [
             self.validate_call(written, "" if index else answer.text) for index, written in enumerate(answer.calls)
         ]
-        return ModelTurn(answer.text, tuple(found))
+        return self.turn_of(answer.text, found)
+
+    def turn_of(self, text: str, found: Sequence[ToolCall | ToolResult]) -> ModelTurn:
+        """Return an answer with its value."""
+        returns = None if found else self.form.returns
+        return ModelTurn(text, tuple(found), text if returns is None else validated(returns, text, self))
 
     def value_of(self, turn: ModelTurn) -> Any:
-        """Return the value of an answer: its calls, its words if it has none, or a `Refusal`."""
+        """Return the value of an answer: its calls, its own value if it has none, or a `Refusal`."""
         if not self.form.strict:
             return turn
         refused = [entry for entry in turn.found if isinstance(entry, ToolResult)]
@@ -194,7 +226,7 @@ class CallRequest(Request):
             told = messages_of(turn.text, turn.found, refused)
             return Refusal([*self.messages, *told], refusal_of(refused[0], self.attempt))
         if not turn.found:
-            return turn.text
+            return turn.value
         return [*turn.found] if self.form.parallel else turn.found[0]
 
     def validate_call(self, written: RawCall, content: str) -> ToolCall | ToolResult:
@@ -206,6 +238,21 @@ class CallRequest(Request):
         except ValidationFailed as refusal:
             return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, refusal.error)
         return ToolCall(tool, arguments, text, content, call_id)
+
+
+def _beside_calls(grammar: Grammar) -> Grammar:
+    """Refuse a grammar over tokens: text and calls are told apart by their bytes.
+
+    Raises:
+        OptionError: The grammar names or counts tokens.
+    """
+    if grammar.names_tokens or grammar.counts_tokens:
+        raise OptionError(
+            "the answer is a text of a grammar that names or counts tokens",
+            why="an answer with tools is split into calls and text byte by byte",
+            fix="give a type, a schema or a pattern, or ask without tools",
+        )
+    return grammar
 
 
 def messages_of(

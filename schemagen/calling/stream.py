@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.calls import ToolCall, ToolResult
-from schemagen.calling.request import ModelTurn, refusal_of
+from schemagen.calling.request import refusal_of
 from schemagen.decode.event_stream import EventStream, events_of
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
+from schemagen.request.attempts import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
@@ -52,7 +53,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
 
     @property
     def words(self) -> str:
-        """The words of the answer so far."""
+        """The words of the answer so far, or the text of its value."""
         return self._reader.text
 
     @property
@@ -102,11 +103,13 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             self._reader.finish()
         finally:
             yield from self._reader.events()
-        value = self._request.value_of(ModelTurn(self.words, tuple(self.found)))
+        value = self._request.value_of(self._request.turn_of(self.words, self.found))
+        if isinstance(value, Refusal):
+            raise value.error from value.error.error
         yield Completed(self._request.generation(value, self._request.split(decoded)))
 
 
-def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat], None, None]:
+def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat[Any]], None, None]:
     """Yield the events of a chat, its calls run one after another."""
     for step in count():
         yield StepStarted(step)
@@ -124,7 +127,7 @@ def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat], None, 
         )
 
 
-async def achat_events(conversation: Conversation) -> AsyncGenerator[ChatEvent[Chat], None]:
+async def achat_events(conversation: Conversation) -> AsyncGenerator[ChatEvent[Chat[Any]], None]:
     """Yield the events of a chat, the calls of an answer run at the same time, and the model in a thread."""
     for step in count():
         yield StepStarted(step)

@@ -7,16 +7,15 @@ through a reader of JSON, and only complete units come out.
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from schemagen.decode.event_stream import EventStream
 from schemagen.errors import ValidationFailed
-from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
+from schemagen.events import Completed, Event, FieldEvent, ReasoningDelta, Snapshot
 from schemagen.generation import Generation
-from schemagen.streaming.field_types import FieldTypes
+from schemagen.streaming.field_reader import reader_of, types_of
 from schemagen.streaming.json_reader import JsonReader
 from schemagen.streaming.partial import snapshot
-from schemagen.types.reflection import is_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,31 +24,6 @@ if TYPE_CHECKING:
     from schemagen.request.answer_request import AnswerRequest
 
 T = TypeVar("T")
-
-
-class _Reader(Protocol):
-    """Turns pieces of text into events."""
-
-    @property
-    def text(self) -> str: ...
-    def feed(self, piece: str) -> list[FieldEvent]: ...
-    def finish(self) -> list[FieldEvent]: ...
-
-
-class _TextReader:
-    """Reads text that is not JSON: it grows, and has no fields."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def feed(self, piece: str) -> list[FieldEvent]:
-        """Return the growth of the text."""
-        self.text += piece
-        return [Delta(Path(), piece)] if piece else []
-
-    def finish(self) -> list[FieldEvent]:
-        """Return nothing: every piece was reported."""
-        return []
 
 
 class Stream(EventStream[Event[T]], Generic[T]):
@@ -74,8 +48,8 @@ class Stream(EventStream[Event[T]], Generic[T]):
         self._request = request
         self._thoughts = None if request.thinking is None else request.thinking.thought_reader()
         grammar = request.grammar
-        self._types = FieldTypes(grammar.spec if is_type(grammar.spec) else None)
-        self._reader: _Reader = _TextReader() if grammar.schema is None else JsonReader(self._types.complete)
+        self._types = types_of(grammar)
+        self._reader = reader_of(grammar, self._types.complete)
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
         self._partials = partials
 

@@ -176,9 +176,14 @@ class AnswerRequest(Request):
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""
-        try:
-            return self.grammar.validate(output.text)
-        except ValidationFailed as error:
-            kind = "text" if self.grammar.schema is None else "JSON"
-            messages = with_correction(self.messages, output.text, reasons(error), kind)
-            return Refusal(messages, after_attempts(error, output.text, self.attempt))
+        return validated(self.grammar, output.text, self)
+
+
+def validated(grammar: Grammar, text: str, request: Request) -> Any:
+    """Return the value of a text that answers a request, or a `Refusal`."""
+    try:
+        return grammar.validate(text)
+    except ValidationFailed as error:
+        kind = "text" if grammar.schema is None else "JSON"
+        messages = with_correction(request.messages, text, reasons(error), kind)
+        return Refusal(messages, after_attempts(error, text, request.attempt))

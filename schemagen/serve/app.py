@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
@@ -30,17 +30,23 @@ from schemagen.serve.metrics import Metrics
 from schemagen.serve.micro_batches import MicroBatches
 from schemagen.serve.planning import Planner
 from schemagen.serve.requests import ChatRequest, CompletionRequest, read_body
-from schemagen.serve.responses import Shape
+from schemagen.serve.response_items import ResponseShape
+from schemagen.serve.response_requests import IN_RESPONSES, ResponsesRequest
 from schemagen.serve.scheduling import timed_out
+from schemagen.serve.shapes import CompletionShape
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    from pydantic import BaseModel
 
     from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.limits import ServerLimits
     from schemagen.serve.planning import Plan
-    from schemagen.serve.requests import CommonRequest
     from schemagen.serve.scheduling import Scheduler
+    from schemagen.serve.shapes import Shape
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,7 @@ def _add_errors(app: FastAPI, parts: ServerParts) -> None:
         refused = RequestError(
             f"{request.method} {request.url.path}: {error.detail}",
             status=error.status_code,
-            fix="the routes are /v1/chat/completions, /v1/completions, /v1/models, /health, /metrics and /",
+            fix="the routes are /v1/chat/completions, /v1/responses, /v1/completions, /v1/models, /health, /metrics and /",
             code="no-route",
         )
         return _refusal(refused, parts, "other")
@@ -142,12 +148,12 @@ def _add_errors(app: FastAPI, parts: ServerParts) -> None:
         return _refusal(error, parts, request.url.path)
 
 
-def _refusal(error: Exception, parts: ServerParts, path: str) -> JSONResponse:
-    """Return the response to a request that cannot be answered."""
+def _refusal(error: Exception, parts: ServerParts, path: str, names: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return the response to a request that cannot be answered; `names` as for `body_of`."""
     status = status_of(error)
     log_fault(error)
     parts.metrics.requests.labels(path, status).inc()
-    return JSONResponse(body_of(error), status, headers=getattr(error, "headers", None))
+    return JSONResponse(body_of(error, names), status, headers=getattr(error, "headers", None))
 
 
 def _add_information(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
@@ -195,40 +201,65 @@ def _add_docs(app: FastAPI, api_key: str | None) -> None:
 def _add_completions(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
     """Add the routes that use the model."""
 
-    def body_schema(kind: type[CommonRequest]) -> dict[str, Any]:
-        schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+    def add(path: str, api: Api) -> None:
+        schema = api.kind.model_json_schema(ref_template="#/components/schemas/{model}")
         schema.pop("$defs", None)
-        return {"requestBody": {"content": {"application/json": {"schema": schema}}, "required": True}}
+        body = {"requestBody": {"content": {"application/json": {"schema": schema}}, "required": True}}
 
-    @app.post("/v1/chat/completions", openapi_extra=body_schema(ChatRequest))
-    async def chat(request: Request) -> Response:
-        return await _answer(parts, request, api_key, ChatRequest, parts.planner.chat)
+        @app.post(path, openapi_extra=body, operation_id=path, name=path)
+        async def answer(request: Request) -> Response:
+            return await _answer(parts, request, api_key, api)
 
-    @app.post("/v1/completions", openapi_extra=body_schema(CompletionRequest))
-    async def completion(request: Request) -> Response:
-        return await _answer(parts, request, api_key, CompletionRequest, parts.planner.completion)
+    add("/v1/chat/completions", Api(ChatRequest, parts.planner.chat, CompletionShape))
+    add("/v1/completions", Api(CompletionRequest, parts.planner.completion, CompletionShape))
+    add(
+        "/v1/responses",
+        Api(ResponsesRequest, parts.planner.chat, ResponseShape, lambda given: given.chat, IN_RESPONSES),
+    )
 
 
-async def _answer(
-    parts: ServerParts,
-    request: Request,
-    api_key: str | None,
-    kind: type[CommonRequest],
-    plan_of: Callable[[Any], Plan],
-) -> Response:
+@dataclass(frozen=True, slots=True)
+class Api:
+    """What a route takes and gives.
+
+    Attributes:
+        kind: The class of its requests.
+        plan: Makes the plan of a request.
+        shape: Makes the form of the response, of the request and the name of the model.
+        asked: Returns the request for completions that a request stands for.
+        names: As for `body_of`.
+    """
+
+    kind: type[BaseModel]
+    plan: Callable[[Any], Plan]
+    shape: Callable[[Any, str], Shape]
+    asked: Callable[[Any], Any] = lambda given: given
+    names: Mapping[str, str] | None = None
+
+    def read(self, body: bytes) -> tuple[Any, Any]:
+        """Return a request, and the request for completions that it stands for.
+
+        Raises:
+            RequestError: As `read_body`.
+        """
+        given = read_body(body, self.kind)
+        return given, self.asked(given)
+
+
+async def _answer(parts: ServerParts, request: Request, api_key: str | None, api: Api) -> Response:
     """Return the response to a request for completions."""
-    path = request.url.path
+    path, names = request.url.path, None
     try:
         check_key(request, api_key)
         check_kind(request)
         body = await read_bytes(request, parts.limits.max_body_bytes)
         begun, allowed = time.monotonic(), parts.limits.timeout
         client = client_of(request.client.host if request.client else None)
-        try:
-            planned = await asyncio.wait_for(_plan(parts, client, partial(read_body, body, kind), plan_of), allowed)
-        except asyncio.TimeoutError:
-            raise timed_out(allowed or 0.0) from None
-        shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
+        loop = asyncio.get_running_loop()
+        given, asked = await _in_time(loop.run_in_executor(parts.readers, api.read, body), begun, allowed)
+        names = api.names  # in errors about the chat that it asks for
+        planned = await _in_time(_plan(parts, client, asked, api.plan), begun, allowed)
+        shape = api.shape(given, planned.request.model or parts.name)
         completion = Completion(
             planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics,
             timeout=None if allowed is None else (allowed - (time.monotonic() - begun), allowed),
@@ -240,22 +271,32 @@ async def _answer(
     except ClientDisconnect:  # before the whole body arrived
         return Response(status_code=499)
     except Exception as error:  # noqa: BLE001 - a client is always answered
-        return _refusal(error, parts, path)
+        return _refusal(error, parts, path, names)
     if found is None:
         return Response(status_code=499)
     parts.metrics.requests.labels(path, 200).inc()
     return JSONResponse(found)
 
 
-async def _plan(parts: ServerParts, client: str, read: Callable[[], Any], plan_of: Callable[[Any], Plan]) -> Plan:
-    """Return the plan of a request; a request that compiles nothing does not wait for compilations."""
-    loop = asyncio.get_running_loop()
-    given = await loop.run_in_executor(parts.readers, read)
-    compiled = compiled_fields(given)
-    if not compiled:
-        return await loop.run_in_executor(parts.readers, plan_of, given)
+async def _in_time(work: Awaitable[T], begun: float, allowed: float | None) -> T:
+    """Wait for a step of a request that began at a time, as long as the request may take.
+
+    Raises:
+        RequestError: Its time is up.
+    """
     try:
-        return await parts.compilers.run(client, partial(plan_of, given))
+        return await asyncio.wait_for(work, None if allowed is None else allowed - (time.monotonic() - begun))
+    except asyncio.TimeoutError:
+        raise timed_out(allowed or 0.0) from None
+
+
+async def _plan(parts: ServerParts, client: str, asked: Any, plan_of: Callable[[Any], Plan]) -> Plan:
+    """Return the plan of a request; a request that compiles nothing does not wait for compilations."""
+    compiled = compiled_fields(asked)
+    if not compiled:
+        return await asyncio.get_running_loop().run_in_executor(parts.readers, plan_of, asked)
+    try:
+        return await parts.compilers.run(client, partial(plan_of, asked))
     except LimitError as error:
         about(error, compiled[0])
         raise

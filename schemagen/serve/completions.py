@@ -6,9 +6,9 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from schemagen.serve.errors import body_of, log_fault
-from schemagen.serve.responses import DONE, event, usage_of
+from schemagen.serve.errors import log_fault
 from schemagen.serve.scheduling import timed_out
+from schemagen.serve.shapes import DONE, Usage
 from schemagen.serve.tracing import Trace
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from schemagen.serve.metrics import Metrics
     from schemagen.serve.planning import Plan
     from schemagen.serve.readers import Delta, Reader
-    from schemagen.serve.responses import Shape
     from schemagen.serve.scheduling import Scheduler
+    from schemagen.serve.shapes import Shape
 
 
 class Completion:
@@ -55,6 +55,7 @@ class Completion:
         self._shape = shape
         self._metrics = metrics
         self._jobs: list[Job] = plan.jobs(lm.vocabulary, outbox)
+        self._readers: list[Reader] = [plan.reader() for _ in self._jobs]
         self._started = time.perf_counter()
         self._is_counted = False
         self._timer = None
@@ -80,8 +81,8 @@ class Completion:
             self._is_counted = True
             self._metrics.cancelled.inc(sum(not job.is_over for job in self._jobs))
             usage = self._usage()
-            self._metrics.prompt_tokens.inc(usage["prompt_tokens"])
-            self._metrics.completion_tokens.inc(usage["completion_tokens"])
+            self._metrics.prompt_tokens.inc(usage.prompt)
+            self._metrics.completion_tokens.inc(usage.completion)
             self._metrics.request_seconds.observe(time.perf_counter() - self._started)
 
     async def body(self) -> dict[str, Any]:
@@ -90,7 +91,7 @@ class Completion:
         Raises:
             SchemagenError: An answer could not be written.
         """
-        answers = [asyncio.ensure_future(self._whole(job)) for job in self._jobs]
+        answers = [asyncio.ensure_future(self._whole(*each)) for each in zip(self._jobs, self._readers, strict=True)]
         try:
             found = await asyncio.gather(*answers)
         finally:
@@ -99,9 +100,10 @@ class Completion:
             self.close()
         return self._shape.body(found, self._usage())
 
-    async def _whole(self, job: Job) -> tuple[list[Delta], str]:
+    @staticmethod
+    async def _whole(job: Job, reader: Reader) -> tuple[list[Delta], str]:
         """Return the deltas of an answer, and its finish reason."""
-        reader, deltas = self._plan.reader(), []
+        deltas: list[Delta] = []
         while isinstance(message := await job.mailbox.get(), list):
             deltas += reader.feed(message)
         if isinstance(message, Exception):
@@ -112,16 +114,16 @@ class Completion:
     async def events(self) -> AsyncGenerator[bytes, None]:
         """Yield the events of the stream; an error is one, too, since the status was sent before."""
         try:
-            if self._shape.is_chat:
-                for index in range(len(self._jobs)):
-                    yield event(self._shape.chunk(index, {"role": "assistant", "content": ""}))
-            async for index, delta, reason, extension in self._merged():
-                yield event(self._shape.chunk(index, delta, reason, extension))
-            if self._plan.request.wants_usage:
-                yield event(self._shape.usage_chunk(self._usage()))
+            for data in self._shape.opening(len(self._jobs)):
+                yield data
+            async for step in self._merged():
+                for data in self._shape.step(*step):
+                    yield data
+            for data in self._shape.closing(self._usage()):
+                yield data
         except Exception as error:  # noqa: BLE001 - the client always gets the error
             log_fault(error)
-            yield event(body_of(error))
+            yield self._shape.failure(error)
         finally:
             self.close()
         yield DONE
@@ -159,7 +161,7 @@ class Completion:
 
     async def _steps(self, index: int) -> AsyncIterator[tuple[int, Delta, str | None, dict[str, Any] | None]]:
         """Yield the new parts of an answer, and at the end its finish reason."""
-        job, reader = self._jobs[index], self._plan.reader()
+        job, reader = self._jobs[index], self._readers[index]
         trace = None if self._plan.traced is None else Trace(self._plan.traced, job.max_new_tokens)
         while isinstance(message := await job.mailbox.get(), list):
             steps = None if trace is None else trace.feed(message)
@@ -178,6 +180,12 @@ class Completion:
         """Return the deltas of some tokens; at least an empty one if there is a trace to send."""
         return reader.feed(token_ids) or ([{}] if told else [])
 
-    def _usage(self) -> dict[str, Any]:
+    def _usage(self) -> Usage:
         """Return the token usage of the request."""
-        return usage_of(sum(map(len, self._plan.prompts)), sum(len(job.generated) for job in self._jobs))
+        counts = [reader.reasoning_tokens for reader in self._readers]
+        thoughts = [count for count in counts if count is not None]
+        return Usage(
+            sum(map(len, self._plan.prompts)),
+            sum(len(job.generated) for job in self._jobs),
+            sum(thoughts) if thoughts else None,
+        )

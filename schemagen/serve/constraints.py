@@ -62,7 +62,8 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
 
 def compiled_fields(request: ChatRequest | CompletionRequest) -> list[str]:
     """Return the names of the fields of a request that need a compilation."""
-    return [*constraint_fields(request), *(["tools"] if getattr(request, "tools", None) else [])]
+    others = {"tools": getattr(request, "tools", None), "reasoning": request.reasoning}
+    return [*constraint_fields(request), *(name for name, given in others.items() if given)]
 
 
 def _itself(schema: Any) -> Any:

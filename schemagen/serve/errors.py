@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemagen.errors import LogitsError, MatcherError, ModelError, SchemagenError, VocabularyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _LOGGER = logging.getLogger("schemagen.serve")
 #: Errors about the server, not the request.
@@ -70,19 +73,25 @@ def status_of(error: Exception) -> int:
     return 400 if isinstance(error, SchemagenError) and not isinstance(error, _OF_SERVER) else 500
 
 
-def body_of(error: Exception) -> dict[str, Any]:
-    """Return the body of a response with an error; of a foreign error it names only the class."""
+def body_of(error: Exception, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the body of a response with an error; of a foreign error it names only the class.
+
+    Args:
+        error: The error.
+        names: Fields of chats, and their names in the API of the request, if it has others.
+    """
     status = status_of(error)
     if not isinstance(error, SchemagenError):
         return {"error": {"message": f"{type(error).__name__} in the server", "type": "server_error", "param": None,
                           "code": "internal-error"}}  # fmt: skip
-    parts = {name: in_http(getattr(error, name)) for name in ("at", "why", "fix")}
-    told = (("", in_http(error.fact)), ("Why: ", parts["why"]), ("Fix: ", parts["fix"]))
+    names, param = names or {}, getattr(error, "param", "")
+    parts = {name: _renamed(in_http(getattr(error, name)), names) for name in ("at", "why", "fix")}
+    told = (("", _renamed(in_http(error.fact), names)), ("Why: ", parts["why"]), ("Fix: ", parts["fix"]))
     message = ". ".join(label + text.rstrip(".") for label, text in told if text)
     found: dict[str, Any] = {
         "message": _printable(message),
         "type": _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error"),
-        "param": getattr(error, "param", "") or None,
+        "param": names.get(param, param) or None,
         "code": error.code,
     }
     return {"error": found | {name: _printable(text) for name, text in parts.items() if text}}
@@ -102,6 +111,11 @@ _IN_HTTP = [
         (r"\bpass the document: compile\(.*\)", "put the document into $defs"),
         (r",? or (?:generate yourself with schemagen\.LogitsProcessor|chat_template=False)", ""),
         (r",? or choose a profile .*", ""),
+        (
+            r"name the markers: schemagen\.lm\.Reasoning\(.*\)",
+            'name them: "schemagen": {"reasoning": {"begin": "...", "end": "..."}}',
+        ),
+        (r"\bleave `reasoning` out", "ask for no thoughts"),
         (r"\bgive start=", "name the first rule start"),
         (r"\bgive bind=\{.*\}, a pattern, a type or another spec", "write its definition into the grammar"),
         (r"\bwith imports='library' ", ""),
@@ -114,6 +128,13 @@ def in_http(text: str) -> str:
     for pattern, meant in _IN_HTTP:
         text = pattern.sub(meant, text)
     return text.strip()
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with the names of fields that are no words of English."""
+    for name in names:
+        text = re.sub(rf"\b{re.escape(name)}\b", names[name], text) if "_" in name else text
+    return text
 
 
 _TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}

@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.calling.history import render_chat
-from schemagen.calling.request import CallForm, resolve
+from schemagen.calling.request import CallForm, CallRequest, resolve
 from schemagen.calling.tools import Tool
 from schemagen.calling.wire_profiles import detect_profile
 from schemagen.decode.budget import check_budget, context_of
 from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import Sampling
-from schemagen.errors import GenerationError
+from schemagen.errors import GenerationError, SchemagenError
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.reader import Part
 from schemagen.prompts.messages import as_messages
+from schemagen.regex import ast
 from schemagen.request.answer_request import AnswerForm
-from schemagen.request.settings import Settings, token_ids_of
+from schemagen.request.settings import Settings, reasoning_format, token_ids_of
 from schemagen.serve.constraints import check_room
 from schemagen.serve.errors import RequestError, about, unsupported
 from schemagen.serve.jobs import Job
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Constraint
     from schemagen.grammar.grammar import Grammar
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.serve.constraints import Compiler
     from schemagen.serve.jobs import Outbox
     from schemagen.serve.limits import ServerLimits
@@ -54,11 +58,11 @@ class Plan:
     Attributes:
         request: The parsed request.
         prompts: The prompts, in tokens.
-        constraint: The constraint of each text; None if it is free.
+        constraint: The constraint of each text, thoughts included; None if it is free.
         budgets: Maximum number of tokens of the texts of each prompt.
         sampling: How tokens are drawn; None to take the likeliest.
         reader: Makes the reader of a text.
-        traced: The grammar whose masks and fields are reported; None for no trace.
+        traced: The grammar whose masks and fields are reported; None for no trace, as with tools and thoughts.
     """
 
     request: CommonRequest
@@ -114,8 +118,13 @@ class Planner:
     compiler: Compiler
     limits: ServerLimits
     show_schema: bool = True
+    _any_text: GrammarGraph = field(init=False)
     _tools: OrderedDict[str, Tool[..., Any]] = field(default_factory=OrderedDict)
     _lock: Any = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        """Make the graph of free text, which thoughts may precede."""
+        self._any_text = GrammarGraph([Part(ast.ANY_STRING, final=True)], [0], self.lm.vocabulary)
 
     def chat(self, request: ChatRequest) -> Plan:
         """Return the plan of a chat.
@@ -123,29 +132,38 @@ class Planner:
         Raises:
             SchemagenError: The request cannot be answered.
         """
-        grammar, asked = self.compiler.grammar_of(request)
+        grammar, _ = self.compiler.grammar_of(request)
         messages = _messages(request.messages)
-        if request.tools or request.tool_choice not in (None, "auto", "none"):
-            if grammar is not None and request.tool_choice != "none":
-                raise unsupported(
-                    asked,
-                    f"{asked} beside tools",
-                    'give one of both, or "tool_choice": "none" for an answer without calls',
-                )
-            if grammar is None:
-                return self._calls(request, messages)
+        thinker = self._thinker(request)
         shown = request.extension.show_schema
+        form = AnswerForm(show_schema=self.show_schema if shown is None else shown)
+        has_tools = bool(request.tools) or request.tool_choice not in (None, "auto", "none")
+        if has_tools and (grammar is None or request.tool_choice != "none"):
+            return self._calls(request, messages, thinker, grammar, form)
         if grammar is not None:
-            form = AnswerForm(show_schema=self.show_schema if shown is None else shown)
             messages = form.messages(messages, grammar)
         profile = detect_profile(self.lm.tokenizer)
-        text, templated = render_chat(self.lm.tokenizer, messages, (), profile)
+        text, templated = render_chat(self.lm.tokenizer, messages, (), profile, thinker=thinker)
         prompt = token_ids_of(self.lm, text, templated=templated)
-        return self._text(request, [prompt], grammar)
+        return self._text(request, [prompt], grammar, thinker)
+
+    def _thinker(self, request: CommonRequest) -> ReasoningFormat | None:
+        """Return how the model thinks before it answers.
+
+        Raises:
+            OptionError: The chat template of the model supports no thoughts.
+        """
+        try:
+            return reasoning_format(self.lm, request.reasoning)
+        except SchemagenError as error:
+            about(error, "reasoning")
+            raise
 
     def completion(self, request: CompletionRequest) -> Plan:
         """Return the plan of a completion; errors as for `chat`."""
         grammar, _ = self.compiler.grammar_of(request)
+        if request.reasoning:
+            raise unsupported("schemagen.reasoning", "reasoning without a chat", "ask in a chat")
         prompts = request.prompts
         if not prompts or len(prompts) * request.n > self.limits.max_choices:
             raise _too_many("prompt and n", len(prompts) * request.n, self.limits.max_choices)
@@ -163,27 +181,44 @@ class Planner:
             raise RequestError(f"{wrong} is not a token of the model", fix=fix, param="prompt", code="invalid-field")
         return tuple(prompt)
 
-    def _text(self, request: CommonRequest, prompts: list[tuple[int, ...]], grammar: Grammar | None) -> Plan:
+    def _text(
+        self,
+        request: CommonRequest,
+        prompts: list[tuple[int, ...]],
+        grammar: Grammar | None,
+        thinker: ReasoningFormat | None = None,
+    ) -> Plan:
         """Return the plan of texts."""
-        if grammar is not None and request.stops:
+        thinking = None
+        if thinker is not None:
+            thinking = thinker.before_parts(self._any_text) if grammar is None else thinker.before(grammar)
+        constraint = grammar if thinking is None else thinking
+        if constraint is not None and request.stops:
             raise unsupported(
                 "stop",
-                "stop beside a constraint",
+                "stop beside a constraint or thoughts",
                 "leave it out: such an answer ends by itself, and half an answer is not valid",
             )
-        budgets = [self._budget(request, len(prompt)) for prompt in prompts]
-        if grammar is not None:
+        budgets = [self._budget(request, len(prompt), constraint) for prompt in prompts]
+        if constraint is not None:
             for budget in budgets:
-                check_room(grammar, budget, "max_tokens")
-        traced = grammar if request.extension.trace else None
+                check_room(constraint, budget, "max_tokens")
+        traced = grammar if request.extension.trace and thinking is None else None
 
         def reader() -> Reader:
-            return TextReader(self.lm.vocabulary, grammar, request.stops)
+            return TextReader(self.lm.vocabulary, constraint, request.stops, thinking)
 
-        return Plan(request, prompts, grammar, budgets, self._sampling(request), reader, traced)
+        return Plan(request, prompts, constraint, budgets, self._sampling(request), reader, traced)
 
-    def _calls(self, request: ChatRequest, messages: list[dict[str, Any]]) -> Plan:
-        """Return the plan of an answer that may call tools."""
+    def _calls(
+        self,
+        request: ChatRequest,
+        messages: list[dict[str, Any]],
+        thinker: ReasoningFormat | None,
+        grammar: Grammar | None,
+        answer: AnswerForm,
+    ) -> Plan:
+        """Return the plan of an answer that may call tools; its other texts are those of the grammar, if there is one."""
         if request.stops:
             raise unsupported("stop", "stop beside tools", "leave it out: calls end by themselves")
         given = request.tools or []
@@ -193,19 +228,20 @@ class Planner:
         named = isinstance(choice, NamedTool)
         parallel = not named and request.parallel_tool_calls is not False
         tools = [self._tool(tool) for tool in given]
-        form = CallForm.of(self.lm, tools, parallel=parallel, profile=None, limits=self.limits.compile)
+        limits = self.limits.compile
+        form = CallForm.of(
+            self.lm, tools, parallel=parallel, profile=None, limits=limits, returns=grammar, answer=answer
+        )
         resolved = resolve(form.tools, [choice.function.name] if named else choice)
-        wire = form.wire(Settings(self.lm, {}), resolved)
-        must_call = not resolved.may_answer
-        text, templated = render_chat(self.lm.tokenizer, messages, form.tools, form.profile, must_call=must_call)
-        prompt = token_ids_of(self.lm, text, templated=templated)
-        budget = self._budget(request, len(prompt))
-        check_budget(wire.graph, budget)
+        asked = CallRequest.of(Settings(self.lm, {}, thinker), form, messages, resolved)
+        prompt = asked.prepare().token_ids
+        budget = self._budget(request, len(prompt), asked.constraint)
+        check_budget(asked.constraint, budget)
 
         def reader() -> Reader:
-            return CallReader(wire, named=named)
+            return CallReader(asked, named=named)
 
-        return Plan(request, [prompt], wire.graph, [budget], self._sampling(request), reader)
+        return Plan(request, [prompt], asked.constraint, [budget], self._sampling(request), reader)
 
     def _tool(self, tool: FunctionTool) -> Tool[..., Any]:
         """Return a tool; the same object for the same JSON, so that its grammar is reused."""
@@ -218,8 +254,10 @@ class Planner:
                 self._tools.popitem(last=False)
         return found
 
-    def _budget(self, request: CommonRequest, prompt_tokens: int) -> int:
+    def _budget(self, request: CommonRequest, prompt_tokens: int, constraint: Constraint | None) -> int:
         """Return the token budget of a text: the requested number, limited by the context of the model.
+
+        If none is requested, it is the default plus the tokens of thoughts, as far as the server gives as many.
 
         Raises:
             RequestError: The request asks for more than the server gives.
@@ -233,7 +271,8 @@ class Planner:
                 fix=f"ask for {most} or fewer, or start the server with a higher limit",
                 code="too-many-tokens",
             )
-        wanted = self.limits.default_new_tokens if asked is None else asked
+        thoughts = 0 if constraint is None else constraint.thought_tokens
+        wanted = min(self.limits.default_new_tokens + thoughts, most) if asked is None else asked
         complete_options(self.lm.model, prompt_tokens, {"max_new_tokens": wanted})  # refuses prompts
         context = context_of(self.lm.model)
         return wanted if context is None else min(wanted, context - prompt_tokens)

@@ -1,4 +1,4 @@
-"""Tokens as the parts of an answer: text, and calls of tools, as the chunks of a stream name them.
+"""Tokens as the parts of an answer: thoughts, text, and calls of tools, as the chunks of a stream name them.
 
 Streamed or not, an answer goes through the same readers, so both give the same result.
 """
@@ -18,9 +18,10 @@ from schemagen.events import CallCompleted, CallStarted, TextDelta
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.calling.answer_format import Wire
     from schemagen.calling.labels import RawCall
+    from schemagen.calling.request import CallRequest
     from schemagen.engine.protocol import Constraint
+    from schemagen.prompts.reasoning_grammar import ReasoningGrammar
     from schemagen.serve.jobs import FinishReason
     from schemagen.vocabulary import Vocabulary
 
@@ -31,20 +32,42 @@ Delta: TypeAlias = "dict[str, Any]"
 class Reader(ABC):
     """Reads one answer.
 
+    Args:
+        vocabulary: The vocabulary of the tokens.
+        thinking: The grammar of thoughts and answer; None without thoughts.
+
     Attributes:
         token_ids: All tokens read so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary, thinking: ReasoningGrammar | None) -> None:
         self.token_ids: list[int] = []
+        self._vocabulary = vocabulary
+        self._thoughts = None if thinking is None else thinking.thought_reader()
+        self._held: list[int] = []  # tokens of thoughts, until the answer begins
+
+    @property
+    def reasoning_tokens(self) -> int | None:
+        """The number of tokens that are thoughts; None if there are none in this answer."""
+        return None if self._thoughts is None else self._thoughts.thought_tokens
 
     def feed(self, token_ids: Sequence[int]) -> list[Delta]:
         """Return the deltas of some tokens."""
         self.token_ids += token_ids
-        return self._read(token_ids)
+        if self._thoughts is None:
+            ends = self._vocabulary.eos_token_ids
+            return self._read(token_ids, self._vocabulary.decode([token for token in token_ids if token not in ends]))
+        thought, data = self._thoughts.feed(token_ids)
+        told: list[Delta] = [{"reasoning_content": thought, "reasoning": thought}] if thought else []
+        self._held += token_ids
+        if not self._thoughts.is_over:
+            return told
+        answer, self._held = self._held, []
+        return told + self._read(answer, data)
 
     @abstractmethod
-    def _read(self, token_ids: Sequence[int]) -> list[Delta]: ...
+    def _read(self, token_ids: Sequence[int], data: bytes) -> list[Delta]:
+        """Return the deltas of the next tokens, thoughts included, and of the bytes of the answer among them."""
 
     @abstractmethod
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
@@ -60,66 +83,73 @@ class TextReader(Reader):
 
     Args:
         vocabulary: The vocabulary of the tokens.
-        constraint: The constraint of the text; None if it is free.
+        constraint: The constraint of the text, thoughts included; None if it is free.
         stops: Texts at which it stops; they are not part of it.
+        thinking: As for `Reader`.
     """
 
-    def __init__(self, vocabulary: Vocabulary, constraint: Constraint | None, stops: Sequence[str] = ()) -> None:
-        super().__init__()
-        self._vocabulary = vocabulary
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        constraint: Constraint | None,
+        stops: Sequence[str] = (),
+        thinking: ReasoningGrammar | None = None,
+    ) -> None:
+        super().__init__(vocabulary, thinking)
         self._constraint = constraint
         self._stops = stops
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""  # text that may be the beginning of a stop text
+        self._waiting = ""  # text that may be the beginning of a stop text
 
-    def _read(self, token_ids: Sequence[int]) -> list[Delta]:
-        ends = self._vocabulary.eos_token_ids
-        data = self._vocabulary.decode([token for token in token_ids if token not in ends])
-        self._held += self._characters.decode(data)
-        return self._said(len(self._held) - self._doubtful())
+    def _read(self, token_ids: Sequence[int], data: bytes) -> list[Delta]:
+        del token_ids
+        self._waiting += self._characters.decode(data)
+        return self._said(len(self._waiting) - self._doubtful())
 
     def _doubtful(self) -> int:
         """How many characters at the end may belong to a stop text."""
-        found = [self._held.find(stop) for stop in self._stops if stop in self._held]
+        found = [self._waiting.find(stop) for stop in self._stops if stop in self._waiting]
         if found:
-            return len(self._held) - min(found)
+            return len(self._waiting) - min(found)
         longest = max((len(stop) for stop in self._stops), default=1) - 1
-        sizes = range(min(longest, len(self._held)), 0, -1)
-        return next((size for size in sizes if self._begins_stop(self._held[-size:])), 0)
+        sizes = range(min(longest, len(self._waiting)), 0, -1)
+        return next((size for size in sizes if self._begins_stop(self._waiting[-size:])), 0)
 
     def _begins_stop(self, text: str) -> bool:
         return any(stop.startswith(text) for stop in self._stops)
 
     def _said(self, length: int) -> list[Delta]:
-        said, self._held = self._held[:length], self._held[length:]
+        said, self._waiting = self._waiting[:length], self._waiting[length:]
         return [{"content": said}] if said else []
 
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
         """Return the last deltas, and the ``finish_reason``; errors as for `Reader.end`."""
         if self._constraint is not None:
             finish(self._constraint, self.token_ids, {"max_new_tokens": len(self.token_ids)})
-        self._held += self._characters.decode(b"", final=True)
-        stopped = any(stop in self._held for stop in self._stops)
-        return self._said(len(self._held) - (self._doubtful() if stopped else 0)), reason
+        self._waiting += self._characters.decode(b"", final=True)
+        stopped = any(stop in self._waiting for stop in self._stops)
+        return self._said(len(self._waiting) - (self._doubtful() if stopped else 0)), reason
 
 
 class CallReader(Reader):
-    """Reads text and calls of tools.
+    """Reads text, or a value, and calls of tools.
 
     Args:
-        wire: The format of calls.
+        request: The request with the format of calls.
         named: Whether a certain tool had to be called, for which OpenAI's API has the finish reason "stop".
     """
 
-    def __init__(self, wire: Wire, *, named: bool = False) -> None:
-        super().__init__()
-        self._wire = wire
+    def __init__(self, request: CallRequest, *, named: bool = False) -> None:
+        super().__init__(request.wire.graph.vocabulary, request.thinking)
+        self._graph = request.wire.graph
         self._named = named
-        self._reader = AnswerReader(wire.graph, _unjudged, strict=False)
-        self._grows = wire.profile.arguments == "json"
+        self._reader = AnswerReader(self._graph, _unjudged, strict=False)
+        self._grows = request.wire.profile.arguments == "json"
+        self._said = 0  # characters of the text
         self._sent: list[int] = []  # characters of the arguments of each call
 
-    def _read(self, token_ids: Sequence[int]) -> list[Delta]:
+    def _read(self, token_ids: Sequence[int], data: bytes) -> list[Delta]:
+        del data
         found: list[Delta] = []
         for token_id in token_ids:  # one by one, so that no call's arguments are skipped
             self._reader.read([token_id])
@@ -130,7 +160,7 @@ class CallReader(Reader):
         found: list[Delta] = []
         for event in self._reader.events():
             if isinstance(event, TextDelta):
-                found.append({"content": event.text})
+                found += self._content(event.text)
             elif isinstance(event, CallStarted):
                 self._sent.append(0)
                 function = {"name": event.tool.name, "arguments": ""}
@@ -138,10 +168,15 @@ class CallReader(Reader):
                 found.append({"tool_calls": [entry]})
             elif isinstance(event, CallCompleted):
                 found += self._arguments(event.index, event.call.json)
+        found += self._content(self._reader.text[self._said :])  # of a value, whose events are fields
         index, written = self._reader.open_arguments
         if self._grows and 0 <= index == len(self._sent) - 1:
             found += self._arguments(index, written)
         return found
+
+    def _content(self, text: str) -> list[Delta]:
+        self._said += len(text)
+        return [{"content": text}] if text else []
 
     def _arguments(self, index: int, text: str) -> list[Delta]:
         """Return the part of a call's arguments that was not sent yet."""
@@ -151,7 +186,7 @@ class CallReader(Reader):
 
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
         """Return the last deltas, and the ``finish_reason``; errors as for `Reader.end`."""
-        finish(self._wire.graph, self.token_ids, {"max_new_tokens": len(self.token_ids)})
+        finish(self._graph, self.token_ids, {"max_new_tokens": len(self.token_ids)})
         self._reader.finish()
         deltas = self._deltas()
         return deltas, "tool_calls" if reason == "stop" and self._sent and not self._named else reason
@@ -165,6 +200,7 @@ def _unjudged(written: RawCall, content: str) -> ToolCall:
 def joined(deltas: Sequence[Delta]) -> dict[str, Any]:
     """Return the message that the deltas of an answer add up to."""
     content = [delta["content"] for delta in deltas if "content" in delta]
+    thoughts = "".join(delta.get("reasoning", "") for delta in deltas)
     calls: list[dict[str, Any]] = []
     for delta in deltas:
         for part in delta.get("tool_calls", ()):
@@ -173,4 +209,5 @@ def joined(deltas: Sequence[Delta]) -> dict[str, Any]:
             else:
                 calls[part["index"]]["function"]["arguments"] += part["function"]["arguments"]
     message: dict[str, Any] = {"role": "assistant", "content": "".join(content) if content or not calls else None}
+    message |= {"reasoning_content": thoughts, "reasoning": thoughts} if thoughts else {}
     return message | ({"tool_calls": calls} if calls else {})

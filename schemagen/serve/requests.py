@@ -8,7 +8,7 @@ ignored.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import (
     BaseModel,
@@ -22,13 +22,16 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
+from schemagen.options.reasoning import DEFAULT_MAX_TOKENS, Reasoning
 from schemagen.serve.errors import RequestError, unsupported
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 #: Field -> the values that have no effect, and the advice about others.
-_ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
+Meaningless = dict[str, tuple[tuple[Any, ...], str]]
+#: The fields of completions that may only have values without effect.
+_ONLY: Meaningless = {
     "logprobs": (
         (None, False),
         'leave it out; a stream with "schemagen": {"trace": true} tells how many tokens were allowed',
@@ -44,7 +47,7 @@ _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
     "modalities": ((None, ["text"]), 'leave it out, or write ["text"]'),
     "audio": ((None,), "leave it out: models here write text"),
     "web_search_options": ((None,), "leave it out, and pass a tool of your own"),
-    "reasoning_effort": ((None, "none"), "leave it out"),
+    "reasoning_effort": ((None, "none"), "leave it out, or ask in a chat, whose template knows how a model thinks"),
     "verbosity": ((None, "medium"), "say in the prompt how long the answer should be"),
     "best_of": ((None, 1), "leave it out, or ask for several with n"),
     "echo": ((None, False), "leave it out: the prompt is known to you"),
@@ -56,13 +59,40 @@ _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
-class _Part(BaseModel):
-    """An object in which unknown keys are an error."""
+#: The names of efforts -> the most tokens of thoughts; 0 for none.
+EFFORTS = {"none": 0, "minimal": 128, "low": 512, "medium": DEFAULT_MAX_TOKENS, "high": 2048, "xhigh": 4096}
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+class Part(BaseModel):
+    """An object in which unknown keys are an error.
+
+    Attributes:
+        at: The path of the object in the body, with a dot at its end.
+        only: Keys that may only have values without effect, which are removed; other values of them are refused.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=False, populate_by_name=True)
+    at: ClassVar[str] = ""
+    only: ClassVar[Meaningless] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_meaningless(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        kept = {}
+        for name, value in given.items():
+            if name in cls.only:
+                meaningless, fix = cls.only[name]
+                if not any(value == each and type(value) is type(each) for each in meaningless):
+                    raise unsupported(cls.at + name, f'"{name}": {json.dumps(value):.80}', fix)
+                continue
+            kept[name] = value
+        return kept
 
 
-class _Open(BaseModel):
+class Open(BaseModel):
     """An object that keeps unknown keys, for the chat template or the reader of structural tags."""
 
     model_config = ConfigDict(extra="allow")
@@ -85,7 +115,7 @@ Schema = dict[str, Any] | StrictBool
 SchemaOrText = Annotated[Schema, BeforeValidator(_parsed)]
 
 
-class StreamOptions(_Part):
+class StreamOptions(Part):
     """Options of a stream."""
 
     include_usage: bool = False
@@ -93,7 +123,7 @@ class StreamOptions(_Part):
     continuous_usage_stats: Literal[False] | None = None
 
 
-class StructuredOutputs(_Part):
+class StructuredOutputs(Part):
     """The field ``structured_outputs`` of vLLM: one constraint."""
 
     json_: SchemaOrText | None = Field(None, alias="json")
@@ -106,7 +136,15 @@ class StructuredOutputs(_Part):
     disable_fallback: bool | None = None
 
 
-class Extension(_Part):
+class Thoughts(Part):
+    """Thoughts in a format of the client's own, as `schemagen.lm.Reasoning`."""
+
+    max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=1)
+    begin: str = Field("", max_length=200)
+    end: str = Field("", max_length=200)
+
+
+class Extension(Part):
     """The field ``schemagen``: options that only this server has.
 
     Attributes:
@@ -114,15 +152,17 @@ class Extension(_Part):
         show_schema: Whether the shape of the answer is appended to the prompt; None for the setting of the server.
         whitespace: Where JSON may contain whitespace, as for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
+        reasoning: Whether the model thinks before it answers, in how many tokens, or in which format.
     """
 
     trace: bool = False
     show_schema: bool | None = None
     whitespace: Literal["flexible", "compact", "spaced", "any"] = "flexible"
     property_order: Literal["schema", "any"] = "schema"
+    reasoning: StrictBool | Annotated[StrictInt, Field(ge=1)] | Thoughts | None = None
 
 
-class Harmless(_Part):
+class Harmless(Part):
     """Fields that do not change an answer: who asks, where it is billed, how it is cached, which engine masks."""
 
     user: str | None = None
@@ -139,14 +179,14 @@ class Harmless(_Part):
     priority: int | None = None
 
 
-class TextFormat(_Part):
+class TextFormat(Part):
     """An answer that may be any text, or any object."""
 
     type: Literal["text", "json_object"]
     json_schema: None = None
 
 
-class JsonSchema(_Part):
+class JsonSchema(Part):
     """The schema of a response format."""
 
     name: str = ""
@@ -155,14 +195,14 @@ class JsonSchema(_Part):
     strict: bool | None = None
 
 
-class JsonSchemaFormat(_Part):
+class JsonSchemaFormat(Part):
     """An answer that is an instance of a schema."""
 
     type: Literal["json_schema"]
     json_schema: JsonSchema
 
 
-class StructuralTagFormat(_Open):
+class StructuralTagFormat(Open):
     """An answer that is a text of a structural tag, whose keys its own reader checks."""
 
     type: Literal["structural_tag"]
@@ -177,6 +217,7 @@ ResponseFormat = Annotated[TextFormat | JsonSchemaFormat | StructuralTagFormat, 
 class CommonRequest(Harmless):
     """The fields that both kinds of completions share."""
 
+    only: ClassVar[Meaningless] = _ONLY
     model: str = ""
     stream: bool = False
     stream_options: StreamOptions | None = None
@@ -196,22 +237,6 @@ class CommonRequest(Harmless):
     structured_outputs: StructuredOutputs | None = None
     extension: Extension = Field(default_factory=Extension, alias="schemagen")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_meaningless(cls, given: Any) -> Any:
-        """Remove values that have no effect; refuse other values of the same fields."""
-        if not isinstance(given, dict):
-            return given
-        kept = {}
-        for name, value in given.items():
-            if name in _ONLY and name not in cls.model_fields:
-                meaningless, fix = _ONLY[name]
-                if not any(value == each and type(value) is type(each) for each in meaningless):
-                    raise unsupported(name, f'"{name}": {json.dumps(value):.80}', fix)
-                continue
-            kept[name] = value
-        return kept
-
     @property
     def stops(self) -> tuple[str, ...]:
         """Texts at which to stop."""
@@ -228,15 +253,40 @@ class CommonRequest(Harmless):
         """The requested number of tokens; None for as many as the server gives."""
         return self.max_tokens
 
+    @property
+    def reasoning(self) -> bool | int | Reasoning:
+        """How the model thinks before it answers, as `LanguageModel.run` takes it.
 
-class ContentPart(_Open):
+        Raises:
+            RequestError: Fields contradict each other.
+            OptionError: A format of thoughts is incomplete.
+        """
+        given = self.extension.reasoning
+        own = Reasoning(given.max_tokens, given.begin, given.end) if isinstance(given, Thoughts) else given
+        stated = {"schemagen.reasoning": own, **self._thinking()}
+        found = {name: value for name, value in stated.items() if value is not None}
+        if len({bool(value) for value in found.values()}) > 1:
+            raise RequestError(
+                f"{' and '.join(found)} disagree about thoughts",
+                param=[*found][1],
+                fix="give one of them",
+                code="several-constraints",
+            )
+        return next(iter(found.values()), False)
+
+    def _thinking(self) -> dict[str, bool | int | None]:
+        """The other fields that ask for thoughts, by name."""
+        return {}
+
+
+class ContentPart(Open):
     """A part of the content of a message."""
 
     type: str
     text: str | None = None
 
 
-def _is_object(value: Any) -> Any:
+def is_object(value: Any) -> Any:
     """Refuse arguments that are neither a JSON object, or the text of one, nor empty.
 
     Raises:
@@ -248,14 +298,14 @@ def _is_object(value: Any) -> Any:
     return value
 
 
-class CalledFunction(_Open):
+class CalledFunction(Open):
     """The called tool, and its arguments."""
 
     name: str
-    arguments: Annotated[str | dict[str, Any] | None, BeforeValidator(_is_object)] = None
+    arguments: Annotated[str | dict[str, Any] | None, BeforeValidator(is_object)] = None
 
 
-class MessageCall(_Open):
+class MessageCall(Open):
     """A call in a message of the assistant."""
 
     id: str | None = None
@@ -263,7 +313,7 @@ class MessageCall(_Open):
     function: CalledFunction
 
 
-class Message(_Open):
+class Message(Open):
     """A message of a chat; its other keys are for the chat template."""
 
     role: str
@@ -273,7 +323,7 @@ class Message(_Open):
     tool_call_id: str | None = None
 
 
-class Function(_Open):
+class Function(Open):
     """A function that may be called."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
@@ -282,7 +332,7 @@ class Function(_Open):
     strict: bool | None = None
 
 
-class FunctionTool(_Open):
+class FunctionTool(Open):
     """A tool; the function may be given without the object around it."""
 
     type: Literal["function"] = "function"
@@ -294,27 +344,45 @@ class FunctionTool(_Open):
         return {"function": given} if isinstance(given, dict) and "name" in given and "function" not in given else given
 
 
-class NamedFunction(_Part):
+class NamedFunction(Part):
     """A tool by name."""
 
     name: str
 
 
-class NamedTool(_Part):
+class NamedTool(Part):
     """The tool that must be called."""
 
     type: Literal["function"] = "function"
     function: NamedFunction
 
 
+class TemplateOptions(Part):
+    """The options of chat templates that switch thoughts on."""
+
+    enable_thinking: StrictBool | None = None
+    thinking: StrictBool | None = None
+
+
 class ChatRequest(CommonRequest):
     """The body of ``POST /v1/chat/completions``."""
 
+    only: ClassVar[Meaningless] = {name: row for name, row in _ONLY.items() if name != "reasoning_effort"}
     messages: list[Message]
     max_completion_tokens: int | None = Field(None, ge=1)
     tools: list[FunctionTool] | None = None
     tool_choice: Literal["auto", "required", "none"] | NamedTool | None = None
     parallel_tool_calls: bool | None = None
+    reasoning_effort: Effort | None = None
+    chat_template_kwargs: TemplateOptions | None = None
+
+    def _thinking(self) -> dict[str, bool | int | None]:
+        options = self.chat_template_kwargs or TemplateOptions()
+        return {
+            "reasoning_effort": None if self.reasoning_effort is None else EFFORTS[self.reasoning_effort],
+            "chat_template_kwargs.enable_thinking": options.enable_thinking,
+            "chat_template_kwargs.thinking": options.thinking,
+        }
 
     @property
     def most_tokens(self) -> int | None:
@@ -335,7 +403,7 @@ class CompletionRequest(CommonRequest):
         return [given] if one else list(given)
 
 
-def read_body(body: bytes, kind: type[CommonRequest]) -> Any:
+def read_body(body: bytes, kind: type[BaseModel]) -> Any:
     """Return a request.
 
     Args:

@@ -125,13 +125,13 @@ class Family:
         """Return a language model that wants to say some lines."""
         return schemagen.from_transformers(ScriptedModel(self.tokenizer, lines), self.tokenizer)
 
-    def wire(self, tools, choice="auto", *, parallel=False):
+    def wire(self, tools, choice="auto", *, parallel=False, returns=None):
         """Return the grammar of the answers."""
         vocabulary = self.lm().vocabulary
         specials = special_markers(self.profile, self.tokenizer, vocabulary)
         assert len(specials) == (len(self.profile.markers) if self.special else 0)
         chosen, may_answer, may_call = resolve(as_tools(tools), choice)
-        flags = {"may_answer": may_answer, "may_call": may_call, "parallel": parallel}
+        flags = {"may_answer": may_answer, "may_call": may_call, "parallel": parallel, "returns": returns}
         return build(self.profile, chosen, vocabulary, specials, **flags)
 
     def encode(self, text):

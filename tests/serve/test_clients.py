@@ -106,6 +106,16 @@ def test_openai_completions_with_vllm_fields(client):
     assert found.choices[0].text in {"yes", "no"}
 
 
+def test_openai_responses(client):
+    """``responses.create``, ``parse`` and ``stream`` of the Responses API."""
+    assert client.responses.create(model="bundled", input="Hello, I am Ada.", max_output_tokens=20).output_text
+    assert client.responses.parse(model="bundled", input=TEXT, text_format=Person).output_parsed == ADA
+    with client.responses.stream(model="bundled", input=TEXT, text_format=Person) as stream:
+        pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        assert stream.get_final_response().output_parsed == ADA
+    assert Person.model_validate_json("".join(pieces)) == ADA
+
+
 @pytest.mark.parametrize("mode", ["TOOLS", "JSON_SCHEMA"])
 def test_instructor(client, mode):
     """``response_model`` gives the instance, by a tool or by a schema."""
@@ -138,6 +148,30 @@ def test_pydantic_ai(url, way):
             return (await ai.Agent(model, output_type=output).run(TEXT)).output
 
     assert asyncio.run(main()) == ADA
+
+
+@pytest.mark.parametrize("name", ["OpenAIChatModel", "OpenAIResponsesModel"])
+def test_pydantic_ai_with_tools(url, name):
+    """An agent that has tools gets its output by a schema, too, through both APIs."""
+    ai = pytest.importorskip("pydantic_ai")
+    from pydantic_ai.models import openai as models
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    def get_weather(city: str) -> str:
+        """Say what the weather is like."""
+        return f"sunny in {city}"
+
+    async def at_first(context, tool):
+        return tool if context.run_step < 2 else None  # the bundled model would call for ever
+
+    async def main():
+        async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as own:
+            model = getattr(models, name)("bundled", provider=OpenAIProvider(openai_client=own))
+            tools = [ai.Tool(get_weather, prepare=at_first)]
+            agent = ai.Agent(model, output_type=ai.NativeOutput(Person), tools=tools)
+            return (await agent.run(TEXT)).output
+
+    assert isinstance(asyncio.run(main()), Person)
 
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling"])

@@ -28,7 +28,9 @@ PRODUCT = {
 }
 
 #: What only a caller from Python can write.
-OF_PYTHON = re.compile(r"\b[a-z_]+=(False|True|None|'|\[|\{|\.\.\.)|\blm\.|\bschemagen\.|Limits\(|max_new_tokens")
+OF_PYTHON = re.compile(
+    r"\b[a-z_]+=(False|True|None|'|\[|\{|\.\.\.)|\blm\.|\bschemagen\.(?!reasoning|trace)|Limits\(|max_new_tokens"
+)
 FUNCTION = "tools.0.function"
 
 
@@ -93,7 +95,40 @@ REFUSED = {
     ),
     "two": ({"guided_json": INTEGER, "guided_regex": "a"}, 400, "several-constraints", "guided_regex"),
     "stop": ({"guided_json": INTEGER, "stop": "3"}, 400, "unsupported", "stop"),
-    "beside tools": ({"guided_json": INTEGER, "tools": [function("f", PERSON)]}, 400, "unsupported", "guided_json"),
+    "tokens beside tools": (
+        {"guided_grammar": 'root ::= "a" <[5]>', "tools": [function("f", PERSON)]},
+        400,
+        "invalid-option",
+        None,
+    ),
+    "stop beside thoughts": (
+        {"schemagen": {"reasoning": {"end": "</t>"}}, "stop": "x"},
+        400,
+        "unsupported",
+        "stop",
+    ),
+    "no thoughts": ({"reasoning_effort": "low"}, 400, "invalid-option", "reasoning"),
+    "no such effort": ({"reasoning_effort": "extreme"}, 400, "invalid-field", "reasoning_effort"),
+    "a switch": ({"chat_template_kwargs": {"tone": "x"}}, 400, "unknown-field", "chat_template_kwargs.tone"),
+    "thoughts or not": (
+        {"reasoning_effort": "none", "chat_template_kwargs": {"enable_thinking": True}},
+        400,
+        "several-constraints",
+        "chat_template_kwargs.enable_thinking",
+    ),
+    "half a format": ({"schemagen": {"reasoning": {"begin": "x"}}}, 400, "invalid-option", None),
+    "a long format": (
+        {"schemagen": {"reasoning": {"end": "x" * 201}}},
+        400,
+        "invalid-field",
+        "schemagen.reasoning.end",
+    ),
+    "no room for thoughts": (
+        {"schemagen": {"reasoning": {"end": "</thoughts of mine>"}}, "max_tokens": 5},
+        400,
+        "budget-exhausted",
+        None,
+    ),
     "named tool": (
         {"tools": [function("f", PERSON)], "tool_choice": {"type": "function", "function": {"name": "g"}}},
         400,
@@ -157,6 +192,61 @@ REFUSED = {
     "too long": ({"messages": [{"role": "user", "content": "word " * 3000}]}, 400, "budget-exhausted", None),
     "wrong type": ({"messages": "x"}, 400, "invalid-field", "messages"),
 }
+
+
+#: The same for ``/v1/responses``.
+REFUSED_RESPONSES = {
+    "store": ({"store": True}, "unsupported", "store"),
+    "a response before": ({"previous_response_id": "resp_1"}, "unsupported", "previous_response_id"),
+    "conversation": ({"conversation": "conv_1"}, "unsupported", "conversation"),
+    "background": ({"background": True}, "unsupported", "background"),
+    "include": ({"include": ["reasoning.encrypted_content"]}, "unsupported", "include"),
+    "truncation": ({"truncation": "auto"}, "unsupported", "truncation"),
+    "summary": ({"reasoning": {"summary": "auto"}}, "unsupported", "reasoning.summary"),
+    "verbosity": ({"text": {"verbosity": "low"}}, "unsupported", "text.verbosity"),
+    "a hosted tool": ({"tools": [{"type": "web_search"}]}, "unsupported", "tools.0.type"),
+    "a tool's name": ({"tools": [{"type": "function", "name": "a b"}]}, "invalid-field", "tools.0.name"),
+    "no such tool": (
+        {"tools": [{"type": "function", "name": "f"}], "tool_choice": {"type": "function", "name": "g"}},
+        "tool-error",
+        None,
+    ),
+    "unknown": ({"max_tokens": 5}, "unknown-field", "max_tokens"),
+    "too many tokens": ({"max_output_tokens": 10**6}, "too-many-tokens", "max_output_tokens"),
+    "budget": ({"max_output_tokens": 3, "text": {"format": {"type": "json_schema", "schema": PERSON}}}, None, None),
+    "schema": (
+        {"text": {"format": {"type": "json_schema", "schema": {"type": "integr"}}}},
+        "invalid-schema",
+        "text.format.schema",
+    ),
+    "no input": ({"input": []}, "empty-prompt", "input"),
+    "a picture": (
+        {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
+        "invalid-field",
+        "input.0.content.0.type",
+    ),
+    "an item": ({"input": [{"type": "item_reference", "id": "x"}]}, "invalid-field", "input.0"),
+    "arguments": (
+        {"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "[1]"}]},
+        "invalid-field",
+        "input.0.arguments",
+    ),
+    "thoughts": ({"reasoning": {"effort": "low"}}, "invalid-option", "reasoning"),
+    "trace": ({"schemagen": {"trace": True}}, "unsupported", "schemagen.trace"),
+}
+
+
+@pytest.mark.parametrize(("more", "code", "param"), REFUSED_RESPONSES.values(), ids=REFUSED_RESPONSES)
+def test_a_response_is_refused(client, more, code, param):
+    """Errors name the fields of this API."""
+    response = client.post("/v1/responses", json={"input": "x", "max_output_tokens": 60, **more})
+    assert response.status_code == 400, response.text
+    error = response.json()["error"]
+    assert error["code"] == code or code is None, error
+    assert error["param"] == param or param is None, error
+    assert not OF_PYTHON.search(error["message"]), error
+    assert not re.search("response_format|completion", error["message"])
+    assert ("max_tokens" in error["message"]) == (more == {"max_tokens": 5})
 
 
 @pytest.mark.parametrize(("more", "status", "code", "param"), REFUSED.values(), ids=REFUSED)

@@ -274,15 +274,22 @@ def call_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
             assert_type(event.text, str)
         elif isinstance(event, CallStarted):
             assert_type(event.name, str)
+        elif isinstance(event, (FieldStarted, Delta, FieldCompleted)):
+            assert_type(event.path, Path)
         else:
             assert_type(event, Union[ArgumentStarted, ArgumentCompleted])
             assert_type(event.path, Path)
+    assert_type(lm.stream_call("", [tool], returns=Person), CallStream[Union[schemagen.ToolCall, Person]])
+    assert_type(
+        lm.stream_call("", [tool], returns=list[int], parallel=True),
+        CallStream[Union[list[schemagen.ToolCall], list[int]]],
+    )
 
 
 def chat_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
     for event in lm.stream_chat("", [tool], max_steps=3):
         if isinstance(event, Completed):
-            assert_type(event.value, Chat)
+            assert_type(event.value, Chat[str])
         elif isinstance(event, ToolReturned):
             assert_type(event.result, ToolResult)
         elif isinstance(event, StepStarted):
@@ -331,6 +338,12 @@ async def tools(lm: schemagen.LanguageModel, parallel: bool) -> None:
     assert_type(lm.call("", [send], tool_choice=["send"]), schemagen.ToolCall)
     assert_type(lm.call("", [send], tool_choice="required", parallel=True), list[schemagen.ToolCall])
     assert_type(lm.call("", [send], parallel=parallel), Union[schemagen.ToolCall, list[schemagen.ToolCall], str])
+    assert_type(lm.call("", [send], returns=Person), Union[schemagen.ToolCall, Person])
+    assert_type(lm.call("", [send], returns=Union[int, Person]), Union[schemagen.ToolCall, int, Person])
+    assert_type(
+        lm.call("", [send], returns=schemagen.Choice(["a"]), parallel=True), Union[list[schemagen.ToolCall], str]
+    )
+    assert_type(await lm.acall("", [send], returns=Person), Union[schemagen.ToolCall, list[schemagen.ToolCall], Person])
 
 
 async def chats(lm: schemagen.LanguageModel) -> None:
@@ -339,7 +352,16 @@ async def chats(lm: schemagen.LanguageModel) -> None:
     )
     assert_type(chat.text, str)
     assert_type(chat.results[0].call.arguments, Any)
+    assert_type(chat, Chat[str])
     assert_type((await lm.achat("", [get_weather])).text, str)
+    assert_type(lm.chat("", [get_weather], returns=Person).value, Person)
+    assert_type(lm.chat("", [get_weather], returns=Union[int, Person]).value, Union[int, Person])
+    assert_type(lm.chat("", [get_weather], returns=schemagen.Regex("a")).value, str)
+    assert_type(lm.chat("", returns={"type": "integer"}).value, Any)
+    assert_type((await lm.achat("", [get_weather], returns=list[Person])).value, list[Person])
+    for event in lm.stream_chat("", [get_weather], returns=Person):
+        if isinstance(event, Completed):
+            assert_type(event.value, Chat[Person])
     # What was said goes on.
     lm.chat([*chat.messages, {"role": "user", "content": "and?"}])
 
