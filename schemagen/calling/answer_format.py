@@ -18,10 +18,19 @@ from typing import TYPE_CHECKING, Any
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.free_text import text_not_opening, words
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
-from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
+from schemagen.calling.parameters import (
+    WrittenArguments,
+    as_keywords,
+    as_tagged,
+    end_tag,
+    is_set_apart,
+    keyword_arguments,
+    parameters_of,
+)
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.grammar.grammar import Grammar
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
 from schemagen.regex import ast
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from schemagen.calling.labels import Answer
-    from schemagen.calling.parameters import Parameter
+    from schemagen.calling.parameters import Language, Parameter
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
@@ -183,33 +192,34 @@ class _Graph:
 
     def arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""
+        if self.profile.arguments == "json":
+            language: Any = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
+            return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python=False)))]
         try:
-            return self._arguments(tool, following)
+            if self.profile.arguments == "tagged":
+                return self.parameters(tool, following)
+            language = self.compiled(keyword_arguments(tool.spec, self.profile.tail[:1]))
         except UnsupportedSchemaError as error:
-            if self.profile.arguments == "json" or error.code != "not-regular":
-                raise
             raise UnsupportedSchemaError(
                 f"the arguments of {tool.name} cannot be written in the format {self.profile.name!r}",
                 at=error.at,
-                why=f"each is a regular expression there, and {error.fact.partition(': ')[2]}",
-                fix="choose a profile with JSON arguments, such as profile='plain', or bound the types",
-                code="not-regular",
+                why=error.fact,
+                fix="choose a profile with JSON arguments, such as profile='plain', or change the type",
+                code=error.code,
             ) from error
+        return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python=True)))]
 
-    def _arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
-        if self.profile.arguments == "tagged":
-            return self.parameters(tool, following)
-        is_python = self.profile.arguments == "python"
-        if is_python:
-            language: Any = ast.concat(keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
-        else:
-            language = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
-        return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python)))]
+    def compiled(self, language: Language) -> ast.Regex | Grammar:
+        """Return texts for a part: a regular expression as it is, rules as a grammar."""
+        if not isinstance(language, WrittenArguments):
+            return language
+        return compile_grammar(language, self.vocabulary, limits=self.limits, cache=None)
 
     def parameters(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
-        for parameters in parameters_of(tool.spec, self.profile):
+        end = end_tag(self.profile)
+        for parameters in parameters_of(tool.spec, self.profile, "" if end in self.specials else end):
             rest = following
             for parameter in reversed(parameters):
                 taken = self.parameter(parameter, rest)
@@ -222,20 +232,15 @@ class _Graph:
         profile, end, set_apart = self.profile, end_tag(self.profile), is_set_apart(self.profile)
         opening = profile.argument_head.replace("{key}", parameter.key)
         rest = self.fixed(profile.argument_tail.partition(end)[2], following)
-        has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
-        label = TaggedValue(
-            parameter.key,
-            compile_language(parameter.others, self.vocabulary) if has_others else None,
-            parameter.strings != ast.EMPTY,
-            "" if is_special else end,
-            set_apart,
-        )
-        language = parameter.language(end) if is_special else parameter.closed(end)
-        compile_language(language, self.vocabulary)  # raises if the parameter has no value
-        if is_special:
-            part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
-        else:
+        given = None if parameter.others is None else self.compiled(parameter.others)
+        others = given if given is None or isinstance(given, Grammar) else compile_language(given, self.vocabulary)
+        ended = "" if end in self.specials else end
+        label = TaggedValue(parameter.key, others, parameter.has_strings, ended, set_apart)
+        language = self.compiled(parameter.language)
+        if ended:
             part = Part(language, tuple(rest), label=label)
+        else:
+            part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
         return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:

@@ -194,8 +194,10 @@ def engine_of_rules(
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
     from schemagen.context_free.syntax import counts_tokens, refuse_tokens
-    from schemagen.grammar.specs import JsonSchema, given_spec
+    from schemagen.grammar.specs import JsonPart, JsonSchema, given_spec
 
+    if isinstance(spec, JsonPart):
+        return _placed(lambda: _front_end().JsonLowering(*spec.reader(options)).compile(vocabulary), spec.written.place)
     place = ""
     if isinstance(spec, JsonSchema):
         options, place = spec.written(options), spec.place
@@ -213,8 +215,13 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     target = target_of(spec)
     schema = spec if target is None else target.schema
     source = read_source(schema, {"strict": True, "resources": None}, target)
+    return _placed(lambda: json_engine(source, styled(options, target), vocabulary)[0], place)
+
+
+def _placed(compiled: Callable[[], Engine], place: str) -> Engine:
+    """Return an engine; errors about its schema say where that stands."""
     try:
-        return json_engine(source, styled(options, target), vocabulary)[0]
+        return compiled()
     except SchemaError as error:
         error.at = f"{place}{error.at}"
         raise
