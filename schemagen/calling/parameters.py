@@ -55,7 +55,7 @@ class WrittenArguments(ContextFree[str]):
 
     Attributes:
         grammar: Their rules.
-        about: What they are the arguments of.
+        about: The name of the parameter or call that they belong to.
     """
 
     grammar: ContextFreeGrammar
@@ -72,7 +72,7 @@ class WrittenArguments(ContextFree[str]):
         return text
 
     def shown(self) -> str:
-        """Return what they are the arguments of."""
+        """Return the name of the parameter or call that they belong to."""
         return self.about
 
 

@@ -133,7 +133,7 @@ class Style:
 
         Args:
             keys: The keys.
-            is_told: Whether the schema says what they look like.
+            is_told: Whether a pattern or `propertyNames` speaks of them.
         """
         if self.is_escaped:
             return spelled(ast.conjunction(keys, _NOT_EMPTY), _escaped)
@@ -336,7 +336,7 @@ class Parameters(RuleWriter):
     # --- values ------------------------------------------------------------------------------------------------------
 
     def _ended(self, values: Values, key: str) -> Expression:
-        """Return values with what is before them after the name, and with the end of a parameter."""
+        """Return values with the text between the name and them, and with the end of a parameter."""
         end = self.style.end.replace("{name}", key)
         return self.rule(values, end, lambda: self._body(values, literal(end)))
 

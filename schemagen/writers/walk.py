@@ -161,7 +161,7 @@ class RuleWriter(ABC):
 
     @property
     def place(self) -> str:
-        """A pointer to what is being written."""
+        """A pointer to the schema that is being written."""
         return self._place
 
     def is_open(self, values: Values) -> bool:

@@ -6,7 +6,6 @@ import pickle
 import sys
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
-
 from itertools import combinations
 
 import pytest
