@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
     from schemagen.grammar.reading import Source
+    from schemagen.grammar.specs import JsonPart
     from schemagen.types.reflection import Target
     from schemagen.vocabulary import Vocabulary
 
@@ -197,7 +198,7 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     from schemagen.grammar.specs import JsonPart, JsonSchema, given_spec
 
     if isinstance(spec, JsonPart):
-        return _placed(lambda: _front_end().JsonLowering(*spec.reader(options)).compile(vocabulary), spec.written.place)
+        return _placed(lambda: _part_engine(spec, options, vocabulary), spec.written.place)
     place = ""
     if isinstance(spec, JsonSchema):
         options, place = spec.written(options), spec.place
@@ -216,6 +217,14 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     schema = spec if target is None else target.schema
     source = read_source(schema, {"strict": True, "resources": None}, target)
     return _placed(lambda: json_engine(source, styled(options, target), vocabulary)[0], place)
+
+
+def _part_engine(part: JsonPart, options: Options, vocabulary: Vocabulary) -> Engine:
+    reader, own_options = part.reader(options)
+    try:
+        return _front_end().JsonLowering(reader, own_options).compile(vocabulary)
+    finally:
+        reader.forget()
 
 
 def _placed(compiled: Callable[[], Engine], place: str) -> Engine:

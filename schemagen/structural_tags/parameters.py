@@ -363,19 +363,14 @@ class Parameters(RuleWriter):
     def _texts(self, values: Values, kinds: Collection[str]) -> Expression:
         """Return the texts of those values that are of some types."""
         value = _only(self.normaliser.value(values), kinds)
-        strings = self.text(self.string_texts(value))
-        if ANY_STRINGS in value.strings and self.style.inner is None:
-            return strings
-        inner = () if self.style.inner is None else ("array", "object")
-        tags = [self._array(each) for each in value.arrays] + [self._object(each, values) for each in value.objects]
-        around = Text(self._around)
-        return alternatives(
-            strings,
-            *(sequence(around, each, around) for each in (tags if inner else ())),
-            NOTHING
-            if ANY_STRINGS in value.strings
-            else self.json(values, [each for each in kinds if each not in inner]),
-        )
+        ways = [self.text(self.string_texts(value))]
+        if self.style.inner is not None:
+            around, kinds = Text(self._around), [kind for kind in kinds if kind not in ("array", "object")]
+            tags = [*map(self._array, value.arrays), *(self._object(each, values) for each in value.objects)]
+            ways += [sequence(around, each, around) for each in tags]
+        if ANY_STRINGS not in value.strings:
+            ways.append(self.json(values, kinds))
+        return alternatives(*ways)
 
     def string_texts(self, value: ValueSet) -> ast.Regex:
         """Return the texts of the strings of a value."""

@@ -469,6 +469,9 @@ def test_lists_with_more_to_keep_are_refused() -> None:
     with pytest.raises(UnsupportedSchemaError) as caught:
         structural(schema(value, style="cohere_xml"))
     assert caught.value.at == "/format/json_schema/properties/l"
+    spec = structural(schema(value, style="qwen_xml"))
+    assert derives(spec, "<parameter=l>[1, 2]</parameter>")
+    assert not derives(spec, "<parameter=l>[1, 1]</parameter>")
 
 
 def test_a_string_parameter_ends_at_the_first_end() -> None:
