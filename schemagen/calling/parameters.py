@@ -30,7 +30,7 @@ from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.reading import dialect_of, styled
 from schemagen.grammar.specs import JsonSchema
 from schemagen.regex import ast
-from schemagen.regex.wildcards import text_up_to
+from schemagen.regex.wildcards import text_before
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.to_regex import page_of
 from schemagen.structural_tags.parameters import KINDS, Parameters, Style
@@ -278,17 +278,14 @@ def _parameters(disjunct: ObjectDisjunct, writer: Parameters, end: str) -> Itera
         if not _KEY.fullmatch(member.key):
             raise _refusal(member.key, "it holds whitespace, or a character of a tag", "between tags")
         body, others = writer.value(member.values), writer.json(member.values, KINDS)
-        if isinstance(body, Text) and end:
-            whole = ast.conjunction(ast.concat(body.regex, ast.literal(end)), text_up_to(end))
-            body = writer.text(whole)
-        elif end:
-            body = sequence(body, literal(end))
+        if isinstance(body, Text):
+            body = writer.text(ast.conjunction(body.regex, text_before(writer.style.end)))
         yield Parameter(
             member.key,
             member.needed,
             bool(writer.normaliser.value(member.values).strings),
             None if others == NOTHING else _language(writer, others, member.key),
-            _language(writer, body, member.key),
+            _language(writer, sequence(body, literal(end)) if end else body, member.key),
         )
 
 

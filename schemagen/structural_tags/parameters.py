@@ -23,7 +23,7 @@ from schemagen.errors import LimitError
 from schemagen.grammar.specs import JsonPart
 from schemagen.regex import ast, is_empty
 from schemagen.regex.spellings import SURROGATES, contains, spelled
-from schemagen.regex.wildcards import text_without
+from schemagen.regex.wildcards import text_before, text_without
 from schemagen.schema.ir import (
     ANY_STRINGS,
     ANYTHING,
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 #: With the keys in any order there is a rule for each set of parameters that are still to come.
 MAX_ANY_ORDER = 8
+#: The same for each number of parameters so far, if that matters.
+MAX_COUNTED = 100
 
 #: The JSON types, with the fields of a `ValueSet` that hold their values.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -224,7 +226,7 @@ class Parameters(RuleWriter):
         self.style = style
         self.gap = ast.repeat(_SPACE, 0, max_gap)
         self._around = self.gap if style.is_spaced else ast.EPSILON
-        self._unwanted = [style.forbidden or style.end, *excludes]
+        self._excludes = [*excludes]
         self._depth = 0
         clean = f"#/$defs/{EXCLUDED.replace(' ', '%20')}"
         self._clean = self.normaliser.subschemas.reference(self.normaliser.document.start, clean) if excludes else None
@@ -277,6 +279,9 @@ class Parameters(RuleWriter):
         parts = [(self.part(each), is_needed) for each, is_needed in parts]
         needed = frozenset(index for index, (_, is_needed) in enumerate(parts) if is_needed)
         top = max(low, high or 0) if more != NOTHING or low > len(needed) or high is not None else 0
+        if top > MAX_COUNTED:
+            fact = f"minProperties or maxProperties of {top}, with parameters in any order"
+            raise self.refuse(fact, f"each number is a rule; the limit is {MAX_COUNTED}", "lower it, or leave it out")
         place = Resolved(ValueSet(objects=(disjunct,)))
 
         def rest(left: frozenset[int], count: int) -> Expression:
@@ -314,10 +319,11 @@ class Parameters(RuleWriter):
             )
             with self.inside("additionalProperties"):
                 if texts is not None:
-                    names = ((key, self.style.written_name(key)) for key in texts)
-                    listed += [self._parameter(ast.literal(name), inner, key) for key, name in names if name]
+                    written = ((key, self.style.written_name(key)) for key in texts)
+                    listed += [self._parameter(ast.literal(name), inner, key) for key, name in written if name]
                 elif "{name}" not in self.style.end:
-                    more.append(self._parameter(self.style.names(keys, is_told=is_told), inner))
+                    names = ast.conjunction(self.style.names(keys, is_told=is_told), text_without(self._excludes))
+                    more.append(self._parameter(names, inner))
                 elif disjunct.rules or is_told or _says_more(values):
                     why = "their names stand in their ends, too, and no rule remembers a name"
                     raise self.refuse("parameters that are not declared", why, "declare them as properties")
@@ -384,7 +390,7 @@ class Parameters(RuleWriter):
             )
         elif not self.style.has_exact_strings and ANY_STRINGS not in value.strings:
             plain = ast.concat(self._around, plain, self._around)
-        return ast.conjunction(plain, text_without(self._unwanted))
+        return ast.conjunction(plain, text_before(self.style.forbidden or self.style.end, self._excludes))
 
     def json(self, values: Values, kinds: Collection[str]) -> Expression:
         """Return those values as JSON that are of some types, but for strings, with whitespace around them."""

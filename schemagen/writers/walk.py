@@ -371,6 +371,9 @@ class RuleWriter(ABC):
         low = low if low > needed else 0
         is_capped = high is not None and (high < size or rest is not None)
         top = size if is_capped else max(min(low, size), int(separator != EMPTY_TEXT))
+        if top > 1 and top * size > MAX_RULES:
+            fact = f"{size} members of which {top} are counted, more than {MAX_RULES} rules"
+            raise LimitError(fact, at=self._place, fix="drop minProperties and maxProperties")
         after = [
             self._undeclared_after(count, separator, rest, low, high if is_capped else None) for count in range(top + 1)
         ]
