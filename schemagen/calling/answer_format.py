@@ -22,8 +22,6 @@ from schemagen.calling.parameters import (
     WrittenArguments,
     as_keywords,
     as_tagged,
-    end_tag,
-    is_set_apart,
     keyword_arguments,
     parameters_of,
 )
@@ -38,13 +36,14 @@ from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from schemagen.calling.labels import Answer
-    from schemagen.calling.parameters import Language, Parameter
+    from schemagen.calling.parameters import Language, Way
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
+    from schemagen.structural_tags.parameters import Style
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
@@ -83,12 +82,9 @@ class Wire:
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
     """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
-    writers: dict[str, Callable[[str], str]] = {
-        "python": as_keywords,
-        "tagged": partial(as_tagged, profile),
-        "json": str,
-    }
-    write = writers[profile.arguments]
+    style, write = profile.style, as_keywords if profile.arguments == "python" else str
+    if style is not None:
+        write = partial(as_tagged, style, profile.argument_tail)
     written = [
         profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}") + write(text) + profile.tail
         for index, (name, text) in enumerate(calls)
@@ -196,8 +192,8 @@ class _Graph:
             language: Any = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
             return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python=False)))]
         try:
-            if self.profile.arguments == "tagged":
-                return self.parameters(tool, following)
+            if self.profile.style is not None:
+                return self.parameters(tool, self.profile.style, following)
             language = self.compiled(keyword_arguments(tool.spec, self.profile.tail[:1]))
         except UnsupportedSchemaError as error:
             raise UnsupportedSchemaError(
@@ -215,33 +211,33 @@ class _Graph:
             return language
         return compile_grammar(language, self.vocabulary, limits=self.limits, cache=None)
 
-    def parameters(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
+    def parameters(self, tool: Tool[..., Any], style: Style, following: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
-        end = end_tag(self.profile)
-        for parameters in parameters_of(tool.spec, self.profile, "" if end in self.specials else end):
+        first = self._pieces(style.end)[0]
+        stop, end = (first, "") if first in self.specials else (style.end, style.end)
+        for parameters in parameters_of(tool.spec, style, stop=stop, end=end):
             rest = following
             for parameter in reversed(parameters):
-                taken = self.parameter(parameter, rest)
+                after = self.fixed(self.profile.argument_tail.partition(stop)[2], rest)
+                ways = [self.way(parameter.key, way, style, stop, after) for way in parameter.ways]
+                taken = [start for starts_of_way in ways for start in starts_of_way]
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
         return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
-    def parameter(self, parameter: Parameter, following: list[int]) -> list[int]:
-        """Return the starts of a tagged parameter."""
-        profile, end, set_apart = self.profile, end_tag(self.profile), is_set_apart(self.profile)
-        opening = profile.argument_head.replace("{key}", parameter.key)
-        rest = self.fixed(profile.argument_tail.partition(end)[2], following)
-        given = None if parameter.others is None else self.compiled(parameter.others)
+    def way(self, key: str, way: Way, style: Style, stop: str, after: list[int]) -> list[int]:
+        """Return the starts of a tagged parameter that is written in one of its ways."""
+        given = None if way.others is None else self.compiled(way.others)
         others = given if given is None or isinstance(given, Grammar) else compile_language(given, self.vocabulary)
-        ended = "" if end in self.specials else end
-        label = TaggedValue(parameter.key, others, parameter.has_strings, ended, set_apart)
-        language = self.compiled(parameter.language)
-        if ended:
-            part = Part(language, tuple(rest), label=label)
+        end = "" if stop in self.specials else style.end
+        label = TaggedValue(key, others, way.has_strings, end, style.is_set_apart)
+        language = self.compiled(way.language)
+        if end:
+            part = Part(language, tuple(after), label=label)
         else:
-            part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
-        return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
+            part = Part(language, special={self.specials[stop]: tuple(after)}, label=label)
+        return self.fixed(way.before, [self.add(part)])
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
         """Return the starts of text and the marker of a call, or of the marker alone."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from schemagen.calling.free_text import MAX_WHITESPACE
 from schemagen.context_free.syntax import NOTHING, Text, alternatives, literal, sequence
@@ -33,19 +33,28 @@ from schemagen.regex import ast
 from schemagen.regex.wildcards import text_before
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.to_regex import page_of
-from schemagen.structural_tags.parameters import KINDS, Parameters, Style
+from schemagen.structural_tags.parameters import Parameters, kinds_of
 from schemagen.types.reflection import is_type, reflect
 from schemagen.writers.python import PythonWriter, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from schemagen.calling.wire_profiles import Profile
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.schema.ir import ObjectDisjunct
-    from schemagen.writers.walk import RuleWriter
+    from schemagen.structural_tags.parameters import Style
+    from schemagen.writers.walk import Member, RuleWriter
 
 _JSON_NAMES = {"True": "true", "False": "false", "None": "null"}
+_KINDS = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
 _KEY = re.compile(r"[^\s<>=]+")
 
 
@@ -176,31 +185,43 @@ def _as_python(value: Any) -> str:
 # --- tagged arguments --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter and the texts of its values.
+class Way(NamedTuple):
+    """One way to write an argument: the values of some JSON types.
 
     Attributes:
-        key: Its name.
-        required: Whether it is required.
+        before: The text before the value.
         has_strings: Whether some values are strings.
         others: The texts of values that are JSON; None if all are strings.
-        language: The texts of all values, with what ends them.
+        language: The texts of all values, with the end tag if that is text.
     """
 
-    key: str
-    required: bool
+    before: str
     has_strings: bool
     others: Language | None
     language: Language
 
 
-def parameters_of(spec: Any, profile: Profile, end: str) -> tuple[tuple[Parameter, ...], ...]:
+class Parameter(NamedTuple):
+    """A parameter and the ways to write it.
+
+    Attributes:
+        key: Its name.
+        required: Whether it is required.
+        ways: The ways, told apart by the texts before the values.
+    """
+
+    key: str
+    required: bool
+    ways: tuple[Way, ...]
+
+
+def parameters_of(spec: Any, style: Style, *, stop: str, end: str) -> tuple[tuple[Parameter, ...], ...]:
     """Return the parameters of a tool in order; several tuples if its schema has alternatives.
 
     Args:
         spec: The type or schema of the arguments.
-        profile: The format.
+        style: How an argument is written.
+        stop: The text that no value holds: what the end tag begins with.
         end: The end tag if the texts of values include it; else empty.
 
     Raises:
@@ -211,42 +232,21 @@ def parameters_of(spec: Any, profile: Profile, end: str) -> tuple[tuple[Paramete
     numbers = styled(Options(), target).number_style
     written = JsonSchema(json.dumps(spec if target is None else target.schema))
     reading: dict[str, Any] = {"dialect": dialect_of(target), "numbers": numbers, "max_gap": MAX_WHITESPACE}
-    writer = Parameters(written, _style_of(profile), excludes=[end_tag(profile)], **reading)
+    writer = Parameters(written, replace(style, end=stop), excludes=[stop], **reading)
     disjuncts = writer.normaliser.value(writer.normaliser.root).objects
     if not disjuncts:
         raise ToolError("no arguments satisfy the schema of a tool", fix="correct the schema")
     return tuple(tuple(_parameters(disjunct, writer, end)) for disjunct in disjuncts)
 
 
-def _style_of(profile: Profile) -> Style:
-    before, _, after = profile.argument_head.partition("{key}")
-    return Style(
-        before,
-        (after,),
-        (after,),
-        end_tag(profile),
-        has_exact_strings=True,
-        is_set_apart=is_set_apart(profile),
-        has_python_words=True,
-    )
-
-
-def is_set_apart(profile: Profile) -> bool:
-    """Whether a format writes a value on lines of its own."""
-    return profile.argument_head.endswith("\n") and profile.argument_tail.startswith("\n")
-
-
-def end_tag(profile: Profile) -> str:
-    """Return the tag that ends a value."""
-    return profile.argument_tail.strip()
-
-
-def as_tagged(profile: Profile, text: str) -> str:
+def as_tagged(style: Style, tail: str, text: str) -> str:
     """Return a JSON object as tagged parameters."""
+    line = "\n" if style.is_set_apart else ""
     return "".join(
-        profile.argument_head.replace("{key}", key)
+        style.before(key, _KINDS[type(value)])
+        + line
         + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        + profile.argument_tail
+        + tail
         for key, value in json.loads(text).items()
     )
 
@@ -275,18 +275,25 @@ def _parameters(disjunct: ObjectDisjunct, writer: Parameters, end: str) -> Itera
             "arguments", "the number of arguments is bounded, and this format cannot count them", "between tags"
         )
     for member in members:
-        if not _KEY.fullmatch(member.key):
+        if writer.style.written_name(member.key) is None or not (writer.style.is_escaped or _KEY.fullmatch(member.key)):
             raise _refusal(member.key, "it holds whitespace, or a character of a tag", "between tags")
-        body, others = writer.value(member.values), writer.json(member.values, KINDS)
-        if isinstance(body, Text):
-            body = writer.text(ast.conjunction(body.regex, text_before(writer.style.end)))
-        yield Parameter(
-            member.key,
-            member.needed,
-            bool(writer.normaliser.value(member.values).strings),
-            None if others == NOTHING else _language(writer, others, member.key),
-            _language(writer, sequence(body, literal(end)) if end else body, member.key),
-        )
+        groups: dict[str, list[str]] = {}
+        for kind in kinds_of(writer.normaliser.value(member.values)):
+            groups.setdefault(writer.style.before(member.key, kind), []).append(kind)
+        ways = (_way(before, kinds, member, writer, end) for before, kinds in groups.items())
+        yield Parameter(member.key, member.needed, tuple(ways))
+
+
+def _way(before: str, kinds: list[str], member: Member, writer: Parameters, end: str) -> Way:
+    body, others = writer.texts(member.values, kinds), writer.json(member.values, kinds)
+    if isinstance(body, Text):
+        body = writer.text(ast.conjunction(body.regex, text_before(writer.style.end)))
+    return Way(
+        before,
+        "string" in kinds,
+        None if others == NOTHING else _language(writer, others, member.key),
+        _language(writer, sequence(body, literal(end)) if end else body, member.key),
+    )
 
 
 def _refusal(name: str, why: str, how: str) -> ToolError:

@@ -119,11 +119,19 @@ class Style:
         """Whether the JSON type of a value stands before it."""
         return any("{kind}" in text for text in self.other)
 
+    def texts_after_name(self, kind: str) -> tuple[str, ...]:
+        """Return the texts between the name and a value of a JSON type; whitespace may be between them."""
+        texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
+        return tuple(each.replace("{kind}", kind) for each in texts)
+
     def after_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
         """Return the text between the name and a value of a JSON type."""
-        texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
-        first, *more = (each.replace("{kind}", kind) for each in texts)
-        return ast.concat(ast.literal(first), *(ast.concat(gap, ast.literal(each)) for each in more))
+        first, *more = map(ast.literal, self.texts_after_name(kind))
+        return ast.concat(first, *(ast.concat(gap, each) for each in more))
+
+    def before(self, name: str, kind: str) -> str:
+        """Return the text before a value of a JSON type."""
+        return f"{self.head}{self.written_name(name)}{self.tail}" + "\n".join(self.texts_after_name(kind))
 
     @property
     def name_end(self) -> str:
@@ -353,9 +361,9 @@ class Parameters(RuleWriter):
             raise LimitError(f"values nested more than {MAX_NESTING} deep", at=self.place, fix=fix)
         value = self.normaliser.value(values)
         groups: dict[ast.Regex, list[str]] = {}
-        for kind in _kinds_of(value):
+        for kind in kinds_of(value):
             groups.setdefault(self.style.after_name(kind, self.gap), []).append(kind)
-        ways = [sequence(Text(after), self._texts(values, kinds), end) for after, kinds in groups.items()]
+        ways = [sequence(Text(after), self.texts(values, kinds), end) for after, kinds in groups.items()]
         if value == ANYTHING and self.style.says_kind:  # an undeclared value may be 1 and called an integer
             after = self.style.after_name("integer", self.gap)
             ways.append(sequence(Text(after), self.json(_INTEGERS, ["number"]), end))
@@ -364,9 +372,9 @@ class Parameters(RuleWriter):
 
     def value(self, values: Values) -> Expression:
         """Return the texts of values where nothing says of which type they are."""
-        return self._texts(values, KINDS)
+        return self.texts(values, KINDS)
 
-    def _texts(self, values: Values, kinds: Collection[str]) -> Expression:
+    def texts(self, values: Values, kinds: Collection[str]) -> Expression:
         """Return the texts of those values that are of some types."""
         value = _only(self.normaliser.value(values), kinds)
         ways = [self.text(self.string_texts(value))]
@@ -395,7 +403,7 @@ class Parameters(RuleWriter):
     def json(self, values: Values, kinds: Collection[str]) -> Expression:
         """Return those values as JSON that are of some types, but for strings, with whitespace around them."""
         whole = self.normaliser.value(values)
-        kinds = [kind for kind in _kinds_of(whole) if kind in kinds and kind != "string"]
+        kinds = [kind for kind in kinds_of(whole) if kind in kinds and kind != "string"]
         value, around = _only(whole, kinds), Text(self._around)
         if value.is_nothing():
             return NOTHING
@@ -426,6 +434,6 @@ def _only(value: ValueSet, kinds: Collection[str]) -> ValueSet:
     return ValueSet(**{name: getattr(value, name) for kind in kinds for name in KINDS[kind]})
 
 
-def _kinds_of(value: ValueSet) -> list[str]:
+def kinds_of(value: ValueSet) -> list[str]:
     """Return the types of some values."""
     return [kind for kind, names in KINDS.items() if any(getattr(value, name) for name in names)]

@@ -256,8 +256,9 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
     try:
         found = Parameters(written, STYLES[style], excludes=excludes, max_gap=most).grammar()
     except (SchemaError, LimitError) as given:
-        is_empty = isinstance(given, UnsatisfiableSchemaError)
-        error = explained(given, schema, Options(), "json-schema", None) if is_empty else given
+        error: SchemagenError = given
+        if isinstance(given, UnsatisfiableSchemaError):
+            error = explained(given, schema, Options(), "json-schema", None)
         error.at = f"{written.place}{error.at}"
         raise error from None
     return reader.assembly.taken_over(found)
