@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.calling.free_text import MAX_WHITESPACE
 from schemagen.context_free.syntax import NOTHING, Text, alternatives, literal, sequence
@@ -86,7 +86,7 @@ class WrittenArguments(ContextFree[str]):
 
 
 #: Texts as a regular expression where they are one.
-Language = Union[ast.Regex, WrittenArguments]  # noqa: UP007 - a runtime alias
+Language = ast.Regex | WrittenArguments
 
 
 def _language(writer: RuleWriter, body: Expression, about: str) -> Language:

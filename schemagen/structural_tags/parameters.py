@@ -130,8 +130,8 @@ class Style:
         return ast.concat(first, *(ast.concat(gap, each) for each in more))
 
     def before(self, name: str, kind: str) -> str:
-        """Return the text before a value of a JSON type."""
-        return f"{self.head}{self.written_name(name)}{self.tail}" + "\n".join(self.texts_after_name(kind))
+        """Return the text before a value of a JSON type, whether or not the name can be read back."""
+        return f"{self.head}{self._spelled(name)}{self.tail}" + "\n".join(self.texts_after_name(kind))
 
     @property
     def name_end(self) -> str:
@@ -153,9 +153,10 @@ class Style:
         """Return a name as it is written; None if it cannot be."""
         if any(contains(SURROGATES, ord(char)) for char in name):
             return None
-        if self.is_escaped:
-            return escape_xml(name, _QUOTE)
-        return None if self.name_end in name else name
+        return self._spelled(name) if self.is_escaped or self.name_end not in name else None
+
+    def _spelled(self, name: str) -> str:
+        return escape_xml(name, _QUOTE) if self.is_escaped else name
 
 
 #: A token of DeepSeek's, with full-width bars; and what tags of MiniMax begin with.

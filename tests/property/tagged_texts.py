@@ -87,8 +87,9 @@ def read(style: str, text: str, is_string: Callable[[str, str], bool]) -> Member
         is_string: Whether the text of the value of a parameter is a string, where the style does not say so.
     """
     string, other, end = PLAIN[style]
+    name = '(?P<name>[^"]*)' if '="{name}"' in string or '="{name}"' in other else "(?P<name>.*?)"
     patterns = [
-        (re.escape(begin).replace(re.escape("{name}"), '(?P<name>[^"]*?)').replace(re.escape("{kind}"), r"\w+"), says)
+        (re.escape(begin).replace(re.escape("{name}"), name).replace(re.escape("{kind}"), r"\w+"), says)
         for begin, says in ([(string, True), (other, False)] if string != other else [(string, None)])
     ]
     found: Members = []
@@ -96,7 +97,9 @@ def read(style: str, text: str, is_string: Callable[[str, str], bool]) -> Member
     while text[at:].strip():
         at += len(text[at:]) - len(text[at:].lstrip())
         match, says = next(
-            (match, says) for pattern, says in patterns if (match := re.compile(_spaced(pattern)).match(text, at))
+            (match, says)
+            for pattern, says in patterns
+            if (match := re.compile(_spaced(pattern), re.DOTALL).match(text, at))
         )
         stop = text.index(end, match.end())
         name, value = html.unescape(match["name"]) if style in ESCAPED else match["name"], text[match.end() : stop]
