@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
+from itertools import accumulate, product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from schemagen.context_free.regular import size_of
@@ -366,9 +366,9 @@ class RuleWriter(ABC):
         Raises:
             LimitError: Too many numbers of members are to be told apart.
         """
-        size, needed = len(parts), sum(is_needed for _, is_needed in parts)
+        size, there = len(parts), [0, *accumulate(int(is_needed) for _, is_needed in parts)]
         low, high = max(bounds.min_properties, least), bounds.max_properties
-        low = low if low > needed else 0
+        low = low if low > there[-1] else 0
         is_capped = high is not None and (high < size or rest is not None)
         top = size if is_capped else max(min(low, size), int(separator != EMPTY_TEXT))
         if top > 1 and top * size > MAX_RULES:
@@ -379,21 +379,21 @@ class RuleWriter(ABC):
         ]
         for index in reversed(range(size)):
             part, is_needed = parts[index]
-            least = min(sum(each for _, each in parts[:index]), top)
-            counts = range(least, min(index, top) + 1)
+            counts = range(min(there[index], top), min(index, top) + 1)
             is_last = {count: count == top and not is_needed and not is_capped for count in counts}
             uses = Counter(min(count + 1, top) for count in counts)
             uses.update(count for count in counts if not is_needed and not is_last[count])
             before = [self.part(each) if uses[count] > 1 else each for count, each in enumerate(after)]
-            after = [NOTHING] * (top + 1)
+            here: list[Expression] = [NOTHING] * (top + 1)
             for count in counts:
                 taken = sequence(separator, part) if count else part
                 following = before[min(count + 1, top)] if high is None or count < high else NOTHING
                 if is_last[count]:
-                    after[count] = sequence(alternatives(EMPTY_TEXT, taken), following)
+                    here[count] = sequence(alternatives(EMPTY_TEXT, taken), following)
                 else:
                     skipped = NOTHING if is_needed else before[count]
-                    after[count] = alternatives(sequence(taken, following), skipped)
+                    here[count] = alternatives(sequence(taken, following), skipped)
+            after = here
         return after[0]
 
     @staticmethod

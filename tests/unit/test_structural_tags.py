@@ -506,6 +506,17 @@ def test_parameters_that_are_not_declared() -> None:
     assert derives(structural(schema(True, style="qwen_xml")), "<parameter=q>text</parameter>")
 
 
+def test_objects_of_parameters_are_closed_together() -> None:
+    """Parts of one schema declare keys for each other, and there are no others; also where texts are left out."""
+    parts = [{"type": "object", "properties": {"a": {"const": 1}}}, {"properties": {"b": {"type": "string"}}}]
+    for options in ({}, {"excludes": ["<|"]}):
+        spec = structural(schema({"allOf": parts}, style="qwen_xml", **options))
+        a, b, other = ("<parameter={}>{}</parameter>".format(*each) for each in (("a", 1), ("b", "<|"), ("c", 1)))
+        assert derives(spec, a)
+        assert derives(spec, a + b) is not bool(options)
+        assert not derives(spec, a + other)
+
+
 def test_parameters_in_any_order() -> None:
     """Each at most once, and those that are required."""
     spec = structural(schema({**TOOL, "required": ["city", "days"]}, style="qwen_xml", any_order=True))
