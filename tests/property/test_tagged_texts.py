@@ -1,6 +1,8 @@
 """Parameters between tags against JSON Schema: every small list of members, and texts written by walking the grammar."""
 
 import json
+import re
+from collections.abc import Iterator
 from itertools import permutations, product
 from typing import Any
 
@@ -9,6 +11,10 @@ import pytest
 
 import schemagen
 from schemagen import StructuralTag
+from schemagen.calling.parameters import WrittenArguments
+from schemagen.engine.protocol import Matcher
+from schemagen.grammar.specs import JsonSchema
+from schemagen.structural_tags.parameters import Parameters, Style
 from schemagen.testing import check_masks, random_text
 from tests.grammars import BYTES
 from tests.property.tagged_texts import ESCAPED, NESTED, STYLES, read, written
@@ -179,3 +185,64 @@ def test_no_key_holds_what_ends_it(style: str) -> None:
     assert accepts(free, written(style, [("a-b é", 1)]))
     assert not accepts(free, written(style, [(key, 1)]))
     assert not accepts(free, written(style, [("b", 1)]))
+
+
+#: A style of single characters, whose texts can all be looked at; and objects whose keys are written in a few of them.
+TINY = Style("<", (">",), (">",), "/")
+LETTERS = "<>/ax1"
+SMALL: dict[str, dict[str, Any]] = {
+    "a pattern": {"patternProperties": {"x": {"enum": [1, 11]}}, "additionalProperties": False},
+    "names": {"properties": {"a": {"type": "integer"}}, "propertyNames": {"maxLength": 1}, "additionalProperties": ONE},
+    "strings and numbers": {"properties": {"a": {"pattern": "^x*$", "type": ["string", "integer"]}}, "required": ["a"]},
+    "a count": {"properties": {"a": ONE}, "patternProperties": {"^.$": ONE}, "minProperties": 2, "maxProperties": 2},
+}
+
+
+def texts_of(matcher: Matcher, text: str, length: int) -> Iterator[str]:
+    """The texts of a grammar over the letters that are no longer than so many of them."""
+    if matcher.is_accepting():
+        yield text
+    for letter in LETTERS if len(text) < length else "":
+        if matcher.accept_bytes(letter.encode()):
+            yield from texts_of(matcher, text + letter, length)
+            matcher.rollback()
+
+
+def instances(schema: dict[str, Any], text: str) -> bool:
+    """Whether the members that a text spells are those of an instance, under one reading of their values."""
+    if not re.fullmatch(r"(<[^>]+>[^/]*/)*", text):
+        return False
+    found = re.findall(r"<([^>]+)>([^/]*)/", text)
+    keys = [key for key, _ in found]
+    declared = [*schema.get("properties", {})]
+    others = [key for key in keys if key not in declared]
+    if len({*keys}) < len(keys) or keys != [*sorted({*keys} - {*others}), *others]:
+        return False
+    readings = [[value, int(value)] if re.fullmatch("1+", value) else [value] for _, value in found]
+    return any(is_valid(schema, [*zip(keys, values, strict=True)]) for values in product(*readings))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_all_short_texts(name: str) -> None:
+    """The grammar derives exactly the texts that spell instances, but for those that repeat a key."""
+    schema = {"additionalProperties": False, **SMALL[name]}
+    writer = Parameters(JsonSchema(json.dumps({"type": "object", **schema})), TINY, max_gap=0)
+    grammar = schemagen.compile(WrittenArguments(writer.grammar(), "members"), BYTES, cache=None)
+    found = {*texts_of(grammar.matcher(), "", 10)}
+    repeated = {text for text in found if len({*(keys := re.findall("<([^>]*)>", text))}) < len(keys)}
+    parts = ["", *(f"<{key}>{value}/" for key in names_of(2) for value in names_of(2, empty=True))]
+    wanted = {text for text in map("".join, product(parts, repeat=2)) if len(text) <= 10 and instances(schema, text)}
+    assert {text for text in found - repeated if is_short(text)} == wanted
+    assert found - repeated <= {text for text in found if instances(schema, text)}
+    assert wanted
+
+
+def names_of(length: int, *, empty: bool = False) -> list[str]:
+    """The short texts that may be a key, or a value."""
+    letters = LETTERS.replace("/" if empty else ">", "")
+    return ["".join(each) for size in range(0 if empty else 1, length + 1) for each in product(letters, repeat=size)]
+
+
+def is_short(text: str) -> bool:
+    """Whether a text has two members at most, with short keys and values."""
+    return re.fullmatch("(<[^>]{1,2}>[^/]{0,2}/){0,2}", text) is not None
