@@ -21,10 +21,17 @@ from typing import TYPE_CHECKING, Any
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.free_text import text_not_opening, words
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text, Value, parts_of
-from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
+from schemagen.calling.parameters import (
+    WrittenArguments,
+    as_keywords,
+    as_tagged,
+    keyword_arguments,
+    parameters_of,
+)
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.grammar.grammar import Grammar
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
 from schemagen.regex import ast
@@ -32,14 +39,14 @@ from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from schemagen.calling.labels import Answer
-    from schemagen.calling.parameters import Parameter
+    from schemagen.calling.parameters import Language, Way
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.structural_tags.parameters import Style
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
@@ -78,12 +85,9 @@ class Wire:
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
     """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
-    writers: dict[str, Callable[[str], str]] = {
-        "python": as_keywords,
-        "tagged": partial(as_tagged, profile),
-        "json": str,
-    }
-    write = writers[profile.arguments]
+    style, write = profile.style, as_keywords if profile.arguments == "python" else str
+    if style is not None:
+        write = partial(as_tagged, style, profile.argument_tail)
     written = [
         profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}") + write(text) + profile.tail
         for index, (name, text) in enumerate(calls)
@@ -189,60 +193,56 @@ class _Graph:
 
     def arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""
+        if self.profile.arguments == "json":
+            language: Any = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
+            return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python=False)))]
         try:
-            return self._arguments(tool, following)
+            if self.profile.style is not None:
+                return self.parameters(tool, self.profile.style, following)
+            language = self.compiled(keyword_arguments(tool.spec, self.profile.tail[:1]))
         except UnsupportedSchemaError as error:
-            if self.profile.arguments == "json" or error.code != "not-regular":
-                raise
             raise UnsupportedSchemaError(
                 f"the arguments of {tool.name} cannot be written in the format {self.profile.name!r}",
                 at=error.at,
-                why=f"each is a regular expression there, and {error.fact.partition(': ')[2]}",
-                fix="choose a profile with JSON arguments, such as profile='plain', or bound the types",
-                code="not-regular",
+                why=error.fact,
+                fix="choose a profile with JSON arguments, such as profile='plain', or change the type",
+                code=error.code,
             ) from error
+        return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python=True)))]
 
-    def _arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
-        if self.profile.arguments == "tagged":
-            return self.parameters(tool, following)
-        is_python = self.profile.arguments == "python"
-        if is_python:
-            language: Any = ast.concat(keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
-        else:
-            language = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
-        return [self.add(Part(language, tuple(following), label=Arguments(tool, is_python)))]
+    def compiled(self, language: Language) -> ast.Regex | Grammar:
+        """Return texts for a part: a regular expression as it is, rules as a grammar."""
+        if not isinstance(language, WrittenArguments):
+            return language
+        return compile_grammar(language, self.vocabulary, limits=self.limits, cache=None)
 
-    def parameters(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
+    def parameters(self, tool: Tool[..., Any], style: Style, following: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
-        for parameters in parameters_of(tool.spec, self.profile):
+        first = self._pieces(style.end)[0]
+        stop, end = (first, "") if first in self.specials else (style.end, style.end)
+        for parameters in parameters_of(tool.spec, style, stop=stop, end=end):
             rest = following
             for parameter in reversed(parameters):
-                taken = self.parameter(parameter, rest)
+                after = self.fixed(self.profile.argument_tail.partition(stop)[2], rest)
+                ways = [self.way(parameter.key, way, style, stop, after) for way in parameter.ways]
+                taken = [start for starts_of_way in ways for start in starts_of_way]
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
         return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
-    def parameter(self, parameter: Parameter, following: list[int]) -> list[int]:
-        """Return the starts of a tagged parameter."""
-        profile, end, set_apart = self.profile, end_tag(self.profile), is_set_apart(self.profile)
-        opening = profile.argument_head.replace("{key}", parameter.key)
-        rest = self.fixed(profile.argument_tail.partition(end)[2], following)
-        has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
-        label = TaggedValue(
-            parameter.key,
-            compile_language(parameter.others, self.vocabulary) if has_others else None,
-            parameter.strings != ast.EMPTY,
-            "" if is_special else end,
-            set_apart,
-        )
-        language = parameter.language(end) if is_special else parameter.closed(end)
-        compile_language(language, self.vocabulary)  # raises if the parameter has no value
-        if is_special:
-            part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
+    def way(self, key: str, way: Way, style: Style, stop: str, after: list[int]) -> list[int]:
+        """Return the starts of a tagged parameter that is written in one of its ways."""
+        given = None if way.others is None else self.compiled(way.others)
+        others = given if given is None or isinstance(given, Grammar) else compile_language(given, self.vocabulary)
+        end = "" if stop in self.specials else style.end
+        label = TaggedValue(key, others, way.has_strings, end, style.is_set_apart)
+        language = self.compiled(way.language)
+        if end:
+            part = Part(language, tuple(after), label=label)
         else:
-            part = Part(language, tuple(rest), label=label)
-        return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
+            part = Part(language, special={self.specials[stop]: tuple(after)}, label=label)
+        return self.fixed(way.before, [self.add(part)])
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
         """Return the starts of text and the marker of a call, or of the marker alone."""

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.answer_format import write_calls
+from schemagen.calling.parameters import as_tagged
 from schemagen.prompts.messages import as_messages, plain_text, render, with_shape
 from schemagen.prompts.shape import shape_text
 
@@ -103,8 +104,7 @@ def _described(
     place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
     if must_call and profile.arguments == "json" and not profile.markers:
         return [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]
-    argument = profile.argument_head.replace("{key}", "KEY") + "..." + profile.argument_tail
-    inside = argument if profile.arguments == "tagged" else "..."
+    inside = "..." if profile.style is None else as_tagged(profile.style, profile.argument_tail, '{"KEY": "..."}')
     example = profile.begin + profile.head.replace("{name}", "NAME") + inside + profile.tail + profile.end
     lines = [
         f"- {tool.name}: {' '.join(tool.description.split())}\n  arguments: {shape_text(tool.parameters)}"

@@ -115,14 +115,14 @@ class TaggedValue:
 
     Attributes:
         key: The parameter.
-        others: The engine of the values that are not strings; None if all values are strings.
+        others: The engine or grammar of the values that are not strings; None if all values are strings.
         has_strings: Whether any other text is a string.
         end: The end tag, if the text includes it; else empty.
         set_apart: Whether line breaks around a string belong to the format.
     """
 
     key: str
-    others: Engine | None
+    others: Engine | Grammar | None
     has_strings: bool
     end: str
     set_apart: bool
@@ -191,6 +191,6 @@ class Reading:
         self.id = ""
 
 
-def _reads(engine: Engine, text: str) -> bool:
+def _reads(engine: Engine | Grammar, text: str) -> bool:
     matcher = engine.matcher()
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()

@@ -3,95 +3,122 @@
     city="Paris", days=3, detailed=True              keyword arguments: JSON but for ``True``, ``False`` and ``None``
     <parameter=city>Paris</parameter>                tagged: strings as they are, other values as JSON
 
-Arguments are in the order of the schema, each at most once. Every value is a regular expression, so it has no recursion and no
-undeclared keys inside. A schema that needs either is refused; it needs a JSON profile.
+Arguments are in the order of the schema, each at most once. Keyword arguments are those of a constructor call, with dicts for
+objects (`schemagen.writers.python`); values between tags are those of structural tags (`schemagen.structural_tags.parameters`).
 
-Strings of keyword arguments are in double quotes with JSON's escapes, which Python reads in the same way (except for surrogate
-pairs, which are joined here).
+Strings of keyword arguments are in double quotes with escapes that JSON and Python read alike.
 
 A tagged string has no quotes and no escapes. It ends at the first end tag, so it can be any text without that tag; patterns,
 lengths and enums apply to it as to a JSON string. If a schema takes strings and other values, a text that is one of the others
-in JSON is that value, and any other text is a string: ``5`` is a number for ``int | str``. Whitespace around JSON is free. If
-the format puts a value on lines of its own, a line break at its beginning and one at its end belong to the format, whether
-written or not.
+in JSON is that value, and any other text is a string: ``5`` is a number for ``int | str``. Whitespace around JSON is free, and
+no string in it has the end tag. If the format puts a value on lines of its own, a line break at its beginning and one at its
+end belong to the format, whether written or not.
 """
 
 from __future__ import annotations
 
 import json
-import keyword
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.calling.free_text import MAX_WHITESPACE
+from schemagen.context_free.syntax import NOTHING, Text, alternatives, literal, sequence
 from schemagen.engine.options import Options
 from schemagen.errors import ToolError
-from schemagen.grammar.reading import styled
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.reading import dialect_of, styled
+from schemagen.grammar.specs import JsonSchema
 from schemagen.regex import ast
-from schemagen.regex.wildcards import text_up_to, text_without
-from schemagen.schema.ir import NEVER, ValueSet
+from schemagen.regex.wildcards import text_before
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.scalars import string_pattern
-from schemagen.schema.to_regex import Writer, page_of
+from schemagen.schema.to_regex import page_of
+from schemagen.structural_tags.parameters import Parameters, kinds_of
 from schemagen.types.reflection import is_type, reflect
+from schemagen.writers.python import PythonWriter, is_name
 
 if TYPE_CHECKING:
-    from schemagen.calling.wire_profiles import Profile
-    from schemagen.schema.ir import ObjectDisjunct
+    from collections.abc import Iterator
 
-W = TypeVar("W", bound=Writer)
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+    from schemagen.schema.ir import ObjectDisjunct
+    from schemagen.structural_tags.parameters import Style
+    from schemagen.writers.walk import Member, RuleWriter
 
 _JSON_NAMES = {"True": "true", "False": "false", "None": "null"}
-_STRING_OR_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b', re.DOTALL)
-_KEYWORD = re.compile(r"\s*,?\s*(\w+)\s*=\s*")
-_COMMA = ast.concat(ast.literal(","), ast.optional(ast.literal(" ")))
+_KINDS = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
 _KEY = re.compile(r"[^\s<>=]+")
-_GAP = ast.repeat(ast.char_set(" \t\n\r"), 0, MAX_WHITESPACE)
-_LINE = ast.literal("\n")
 
 
-def _arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectDisjunct, ...]]:
-    """Return the objects that the arguments of a tool may be, and a writer of their values as regular expressions.
+@dataclass(frozen=True, eq=False)
+class WrittenArguments(ContextFree[str]):
+    """The texts of arguments that are no regular language.
 
-    Raises:
-        SchemaError: The schema cannot be read.
+    Attributes:
+        grammar: Their rules.
+        about: The name of the parameter or call that they belong to.
     """
-    target = reflect(spec) if is_type(spec) else None
-    options = styled(Options(), target)
-    normaliser = Normaliser(
-        spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
-    )
-    writer = kind(
-        normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style), None
-    )
-    return writer, tuple(normaliser.value(normaliser.root).objects)
+
+    grammar: ContextFreeGrammar
+    about: str
+
+    instruction = "Answer only with the arguments of a call:"
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules."""
+        return self.grammar
+
+    def value_of(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def shown(self) -> str:
+        """Return the name of the parameter or call that they belong to."""
+        return self.about
+
+
+#: Texts as a regular expression where they are one.
+Language = ast.Regex | WrittenArguments
+
+
+def _language(writer: RuleWriter, body: Expression, about: str) -> Language:
+    found = writer.grammar_of(body)
+    return body.regex if isinstance(body, Text) else WrittenArguments(found, about)
 
 
 # --- keyword arguments -------------------------------------------------------------------------------------------------
 
 
-def keyword_arguments(spec: Any) -> ast.Regex:
-    """Return the keyword arguments of a tool, without the parentheses.
+def keyword_arguments(spec: Any, end: str) -> Language:
+    """Return the keyword arguments of a tool with the parenthesis after them.
 
     Raises:
         ToolError: A parameter cannot be a keyword.
-        UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside a value.
+        UnsupportedSchemaError: Python's syntax cannot say a part of the schema.
     """
-    writer, disjuncts = _arguments_of(spec, _PythonWriter)
-    return ast.union(*map(writer.keywords, disjuncts))
+    target = reflect(spec) if is_type(spec) else None
+    options = styled(Options(), target)
+    normaliser = Normaliser(spec if target is None else target.schema, dialect=dialect_of(target))
+    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
+    writer = PythonWriter({}, normaliser, options.number_style, page=page)
+    objects = normaliser.value(normaliser.root).objects
+    for name in (name for disjunct in objects for name, _ in disjunct.properties if not is_name(name)):
+        raise _refusal(name, "it is not a valid name of a keyword argument", "in Python's syntax")
+    found = alternatives(*map(writer.keywords, objects))
+    return _language(writer, sequence(found, literal(end)), "keyword arguments")
 
 
 def keywords_as_json(text: str) -> str:
     """Return keyword arguments as a JSON object."""
-    plain = _STRING_OR_NAME.sub(lambda match: _JSON_NAMES.get(match[0], match[0]), text)
-    decoder = json.JSONDecoder()
-    found: dict[str, Any] = {}
-    match = _KEYWORD.match(plain)
-    while match is not None:
-        found[match[1]], end = decoder.raw_decode(plain, match.end())
-        match = _KEYWORD.match(plain, end)
-    return json.dumps(found, ensure_ascii=False)
+    return ArgumentsReader().feed(f"{text})")
 
 
 class ArgumentsReader:
@@ -155,94 +182,71 @@ def _as_python(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class _PythonWriter(Writer):
-    """Writes values as JSON, with Python's names for the three constants."""
-
-    def value(self, value: ValueSet) -> ast.Regex:
-        names = [n for n, there in (("None", value.null), ("True", value.true), ("False", value.false)) if there]
-        rest = super().value(replace(value, null=False, true=False, false=False))
-        return ast.union(*map(ast.literal, names), rest)
-
-    def keywords(self, disjunct: ObjectDisjunct) -> ast.Regex:
-        """Return the declared members of an object, in order; an undeclared key cannot be a keyword."""
-        members = [
-            (name, self.text(value), name in disjunct.required) for name, value in disjunct.properties if value != NEVER
-        ]
-        if missing := disjunct.required - {name for name, _, _ in members}:
-            raise _refusal(min(missing), "it is required and has no value of its own", "in Python's syntax")
-        rest: dict[bool, ast.Regex] = dict.fromkeys((False, True), ast.EPSILON)
-        for name, value, needed in reversed(members):
-            if not name.isidentifier() or keyword.iskeyword(name):
-                raise _refusal(name, "it is not a valid name of a keyword argument", "in Python's syntax")
-            member = ast.concat(ast.literal(f"{name}="), value)
-            rest = {
-                begun: ast.union(
-                    ast.concat(_COMMA if begun else ast.EPSILON, member, rest[True]),
-                    *([] if needed else [rest[begun]]),
-                )
-                for begun in (False, True)
-            }
-        return rest[False]
-
-
 # --- tagged arguments --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter and the texts of its values.
+class Way(NamedTuple):
+    """One way to write an argument: the values of some JSON types.
+
+    Attributes:
+        before: The text before the value.
+        has_strings: Whether some values are strings.
+        others: The texts of values that are JSON; None if all are strings.
+        language: The texts of all values, with the end tag if that is text.
+    """
+
+    before: str
+    has_strings: bool
+    others: Language | None
+    language: Language
+
+
+class Parameter(NamedTuple):
+    """A parameter and the ways to write it.
 
     Attributes:
         key: Its name.
         required: Whether it is required.
-        strings: The texts that are strings; the empty language if none are.
-        others: The texts that are JSON; the empty language if none are.
+        ways: The ways, told apart by the texts before the values.
     """
 
     key: str
     required: bool
-    strings: ast.Regex
-    others: ast.Regex
-
-    def language(self, end: str) -> ast.Regex:
-        """Return the texts of all values, without texts that hold the end tag."""
-        return ast.conjunction(ast.union(self.others, self.strings), text_without([end]))
-
-    def closed(self, end: str) -> ast.Regex:
-        """Return the texts of all values, each followed by the end tag."""
-        whole = ast.concat(ast.union(self.others, self.strings), ast.literal(end))
-        return ast.conjunction(whole, text_up_to(end))
+    ways: tuple[Way, ...]
 
 
-def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], ...]:
+def parameters_of(spec: Any, style: Style, *, stop: str, end: str) -> tuple[tuple[Parameter, ...], ...]:
     """Return the parameters of a tool in order; several tuples if its schema has alternatives.
+
+    Args:
+        spec: The type or schema of the arguments.
+        style: How an argument is written.
+        stop: The text that no value holds: what the end tag begins with.
+        end: The end tag if the texts of values include it; else empty.
 
     Raises:
         ToolError: The format cannot express a parameter, or a bound on the number of parameters.
-        UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside a value.
+        UnsatisfiableSchemaError: A parameter has no value that can be written.
     """
-    writer, disjuncts = _arguments_of(spec, Writer)
+    target = reflect(spec) if is_type(spec) else None
+    numbers = styled(Options(), target).number_style
+    written = JsonSchema(json.dumps(spec if target is None else target.schema))
+    reading: dict[str, Any] = {"dialect": dialect_of(target), "numbers": numbers, "max_gap": MAX_WHITESPACE}
+    writer = Parameters(written, replace(style, end=stop), excludes=[stop], **reading)
+    disjuncts = writer.normaliser.value(writer.normaliser.root).objects
     if not disjuncts:
         raise ToolError("no arguments satisfy the schema of a tool", fix="correct the schema")
-    return tuple(tuple(_parameters(disjunct, writer, is_set_apart(profile))) for disjunct in disjuncts)
+    return tuple(tuple(_parameters(disjunct, writer, end)) for disjunct in disjuncts)
 
 
-def is_set_apart(profile: Profile) -> bool:
-    """Whether a format writes a value on lines of its own."""
-    return profile.argument_head.endswith("\n") and profile.argument_tail.startswith("\n")
-
-
-def end_tag(profile: Profile) -> str:
-    """Return the tag that ends a value."""
-    return profile.argument_tail.strip()
-
-
-def as_tagged(profile: Profile, text: str) -> str:
+def as_tagged(style: Style, tail: str, text: str) -> str:
     """Return a JSON object as tagged parameters."""
+    line = "\n" if style.is_set_apart else ""
     return "".join(
-        profile.argument_head.replace("{key}", key)
+        style.before(key, _KINDS[type(value)])
+        + line
         + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        + profile.argument_tail
+        + tail
         for key, value in json.loads(text).items()
     )
 
@@ -261,49 +265,35 @@ def value_as_json(text: str, *, is_string: bool, set_apart: bool) -> str:
     return _JSON_NAMES.get(bare, bare)
 
 
-def _parameters(disjunct: ObjectDisjunct, writer: Writer, set_apart: bool) -> list[Parameter]:
-    """Return the parameters of an object, its declared members."""
-    known = [(key, writer.normaliser.value(value)) for key, value in disjunct.properties if value != NEVER]
-    members = [(key, value) for key, value in known if not value.is_nothing()]
-    for name in sorted(disjunct.required - {key for key, _ in members}):
-        raise _refusal(name, "it is required and has no value of its own", "between tags")
+def _parameters(disjunct: ObjectDisjunct, writer: Parameters, end: str) -> Iterator[Parameter]:
+    """Yield the parameters of an object, its declared members."""
+    closed = replace(disjunct, names=ast.EMPTY, counts=(), min_properties=0, max_properties=None)
+    members = writer.declared(closed) or []
     may_be_too_many = disjunct.max_properties is not None and disjunct.max_properties < len(members)
     if disjunct.counts or disjunct.min_properties > len(disjunct.required) or may_be_too_many:
         raise _refusal(
             "arguments", "the number of arguments is bounded, and this format cannot count them", "between tags"
         )
-    found = []
-    for key, value in members:
-        if not _KEY.fullmatch(key):
-            raise _refusal(key, "it holds whitespace, or a character of a tag", "between tags")
-        found.append(Parameter(key, key in disjunct.required, _strings(value, set_apart), _others(value, writer)))
-    return found
+    for member in members:
+        if writer.style.written_name(member.key) is None or not (writer.style.is_escaped or _KEY.fullmatch(member.key)):
+            raise _refusal(member.key, "it holds whitespace, or a character of a tag", "between tags")
+        groups: dict[str, list[str]] = {}
+        for kind in kinds_of(writer.normaliser.value(member.values)):
+            groups.setdefault(writer.style.before(member.key, kind), []).append(kind)
+        ways = (_way(before, kinds, member, writer, end) for before, kinds in groups.items())
+        yield Parameter(member.key, member.needed, tuple(ways))
 
 
-def _strings(value: ValueSet, set_apart: bool) -> ast.Regex:
-    """Return the texts that are strings: unchanged, or with line breaks that belong to the format."""
-    plain = ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
-    if not set_apart or plain == ast.EMPTY:
-        return plain
-    any_text = ast.ANY_STRING
-    no_line_before = ast.conjunction(plain, ast.complement(ast.concat(_LINE, any_text)))
-    no_line_after = ast.conjunction(plain, ast.complement(ast.concat(any_text, _LINE)))
-    no_line_around = ast.conjunction(no_line_before, no_line_after)
-    return ast.union(
-        ast.concat(_LINE, plain, _LINE),
-        ast.concat(_LINE, no_line_after),
-        ast.concat(no_line_before, _LINE),
-        no_line_around,
+def _way(before: str, kinds: list[str], member: Member, writer: Parameters, end: str) -> Way:
+    body, others = writer.texts(member.values, kinds), writer.json(member.values, kinds)
+    if isinstance(body, Text):
+        body = writer.text(ast.conjunction(body.regex, text_before(writer.style.end)))
+    return Way(
+        before,
+        "string" in kinds,
+        None if others == NOTHING else _language(writer, others, member.key),
+        _language(writer, sequence(body, literal(end)) if end else body, member.key),
     )
-
-
-def _others(value: ValueSet, writer: Writer) -> ast.Regex:
-    """Return the texts that are JSON; also Python's names of constants, if the value cannot be a string."""
-    plain = writer.value(replace(value, strings=()))
-    if not value.strings:
-        names = (("None", value.null), ("True", value.true), ("False", value.false))
-        plain = ast.union(plain, *(ast.literal(name) for name, there in names if there))
-    return plain if plain == ast.EMPTY else ast.concat(_GAP, plain, _GAP)
 
 
 def _refusal(name: str, why: str, how: str) -> ToolError:

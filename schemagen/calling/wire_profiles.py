@@ -9,16 +9,19 @@ the tool, ``{id}`` an id that the model makes up; it may leave the id out, toget
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from schemagen.errors import ToolError
 from schemagen.prompts.messages import template_text
+from schemagen.structural_tags.parameters import STYLES, Style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NAME = "{name}"
+#: The styles of structural tags in which arguments can be written; others write objects and lists as tags, too.
+TagStyle = Literal["qwen_xml", "minimax_xml", "deepseek_xml", "deepseek_v4_1_xml", "glm_xml", "kimi_k3_xml"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ class Profile:
         markers: The atomic parts of these texts: each may be a special token of the tokenizer, or text. The first one ends free
             text. Without markers, an answer is a call if it begins like one.
         arguments: "json" for an object, "python" for the keyword arguments of a call in Python's syntax, "tagged" for each
-            argument between tags, strings as they are and other values as JSON.
+            argument between tags, strings as they are and other values as JSON; or the style of structural tags that says
+            what these tags are.
         argument_head: The text before the value of a tagged argument, with ``{key}`` for its name.
         argument_tail: The text after the value; without surrounding whitespace it cannot occur in a value.
         signs: Substrings of a chat template; a template with all of them belongs to this family.
@@ -52,7 +56,7 @@ class Profile:
     end: str = ""
     separator: str = ""
     markers: tuple[str, ...] = ()
-    arguments: Literal["json", "python", "tagged"] = "json"
+    arguments: Literal["json", "python", "tagged"] | TagStyle = "json"
     argument_head: str = ""
     argument_tail: str = ""
     signs: tuple[str, ...] = ()
@@ -79,6 +83,14 @@ class Profile:
                 fix="end the head with ( and begin the tail with )",
                 code="wrong-profile",
             )
+        if self.arguments in get_args(TagStyle):
+            if self.argument_head or self.argument_tail:
+                raise ToolError(
+                    f"profile {self.name!r} has the style {self.arguments!r} and tags of its own",
+                    fix='leave `argument_head` and `argument_tail` out, or write arguments="tagged"',
+                    code="wrong-profile",
+                )
+            object.__setattr__(self, "argument_tail", f"{STYLES[self.arguments].end}\n")
         if self.arguments == "tagged" and not (self.argument_head.count("{key}") == 1 and self.argument_tail.strip()):
             raise ToolError(
                 f"profile {self.name!r} does not tag its arguments",
@@ -100,6 +112,18 @@ class Profile:
                 fix="name a marker",
                 code="wrong-profile",
             )
+
+    @property
+    def style(self) -> Style | None:
+        """How an argument is written between tags; None if arguments are not."""
+        if self.arguments in STYLES:
+            return replace(STYLES[self.arguments], has_exact_strings=True)
+        if self.arguments != "tagged":
+            return None
+        before, _, after = self.argument_head.partition("{key}")
+        apart = after.endswith("\n") and self.argument_tail.startswith("\n")
+        texts, end = (after.removesuffix("\n") if apart else after,), self.argument_tail.strip()
+        return Style(before, texts, texts, end, has_exact_strings=True, is_set_apart=apart, has_python_words=True)
 
     @property
     def is_anchored(self) -> bool:

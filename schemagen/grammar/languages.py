@@ -28,7 +28,7 @@ from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGr
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.memory_cache import freeze
 from schemagen.grammar.reading import check_whitespace, styled, target_of, understood
-from schemagen.grammar.specs import Choice, JsonSchema, Regex, frozen_spec, given_spec
+from schemagen.grammar.specs import Choice, JsonPart, JsonSchema, Regex, frozen_spec, given_spec
 from schemagen.regex import ast, parse_pattern
 
 if TYPE_CHECKING:
@@ -189,6 +189,9 @@ def regex_of(spec: Any) -> ast.Regex:
         SchemagenError: As `schemagen.compile` does.
     """
     try:
+        if isinstance(spec, JsonPart):
+            found = json_regex(*spec.reader(Options()))
+            return found if spec.written.around else ast.conjunction(found, _NOT_SPACED)
         if isinstance(spec, JsonSchema) and spec.whitespace is not None:
             found = language_of(given_spec(spec), whitespace=spec.whitespace)
             return found if spec.around else ast.conjunction(found, _NOT_SPACED)

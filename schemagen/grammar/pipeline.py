@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
     from schemagen.grammar.reading import Source
+    from schemagen.grammar.specs import JsonPart
     from schemagen.types.reflection import Target
     from schemagen.vocabulary import Vocabulary
 
@@ -186,8 +187,10 @@ def engine_of_rules(
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
     from schemagen.context_free.syntax import counts_tokens, refuse_tokens
-    from schemagen.grammar.specs import JsonSchema, given_spec
+    from schemagen.grammar.specs import JsonPart, JsonSchema, given_spec
 
+    if isinstance(spec, JsonPart):
+        return _placed(lambda: _part_engine(spec, options, vocabulary), spec.written.place)
     place = ""
     if isinstance(spec, JsonSchema):
         options, place = spec.written(options), spec.place
@@ -205,8 +208,21 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     target = target_of(spec)
     schema = spec if target is None else target.schema
     source = read_source(schema, {"strict": True, "resources": None}, target)
+    return _placed(lambda: json_engine(source, styled(options, target), vocabulary)[0], place)
+
+
+def _part_engine(part: JsonPart, options: Options, vocabulary: Vocabulary) -> Engine:
+    reader, own_options = part.reader(options)
     try:
-        return json_engine(source, styled(options, target), vocabulary)[0]
+        return _front_end().JsonLowering(reader, own_options).compile(vocabulary)
+    finally:
+        reader.forget()
+
+
+def _placed(compiled: Callable[[], Engine], place: str) -> Engine:
+    """Return an engine; errors about its schema say where that stands."""
+    try:
+        return compiled()
     except SchemaError as error:
         error.at = f"{place}{error.at}"
         raise

@@ -23,11 +23,15 @@ from schemagen.errors import (
 )
 from schemagen.regex.ast import HashedOnce, hashed_once
 from schemagen.regex.text_groups import TEXT_GROUPS
+from schemagen.threads.clock import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.engine.options import Options, PropertyOrder, WhitespacePolicy
+    from schemagen.schema.ir import Expression
+    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.numbers.expressions import NumberStyle
 
 #: Flags of `re` -> their letter. Others are refused; re.UNICODE is the default and re.DEBUG only prints.
 _LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
@@ -310,6 +314,32 @@ class JsonSchema:
             max_gap=options.max_gap if self.max_gap is None else self.max_gap,
             around=self.around,
         )
+
+
+@dataclass(frozen=True)
+class JsonPart:
+    """Values inside of a schema as JSON: what rules embed that write the values around them in another way.
+
+    Attributes:
+        values: The values, an expression over the document.
+        numbers: How numbers are written.
+        written: The whole schema, and how JSON is laid out.
+        normaliser: Of the document.
+    """
+
+    values: Expression
+    numbers: NumberStyle
+    written: JsonSchema
+    normaliser: Normaliser = field(compare=False)
+
+    def __repr__(self) -> str:
+        """Return where the values are."""
+        return getattr(self.values, "pointer", "") or repr(self.written)
+
+    def reader(self, options: Options) -> tuple[Normaliser, Options]:
+        """Return the values, ready to be looked into, and the options that their texts are compiled with."""
+        reader = self.normaliser.over(self.values, Deadline(options.limits.max_seconds).check)
+        return reader, self.written.written(options)._replace(number_style=self.numbers)
 
 
 def frozen_spec(spec: Any) -> Any:

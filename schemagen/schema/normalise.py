@@ -78,7 +78,7 @@ class Normaliser:
         marshalled: bytes | None = None,
     ) -> None:
         self.document = Document(schema, resources, marshalled)
-        self.root = self.document.start
+        self.root: Expression = self.document.start
         self.strict = strict
         self.dialect: Dialect = dialect
         self.max_depth = max_depth
@@ -123,9 +123,22 @@ class Normaliser:
 
     def _for_names(self) -> Normaliser:
         """Return a reader of the same document that leaves out the keywords about the names of objects."""
+        reader = self.over(self.root)
+        reader._reads_names = True  # noqa: SLF001 - of this class
+        return reader
+
+    def over(self, root: Expression, check_time: Callable[[], None] | None = None) -> Normaliser:
+        """Return a reader of the same document with memory of its own, so that another thread may have it.
+
+        Args:
+            root: Its root: any expression over the document.
+            check_time: As for the class; None for that of this one.
+        """
         reader = copy.copy(self)
+        reader.root = root
+        reader.check_time = check_time or self.check_time
         reader._memo, reader._open, reader._nodes = {}, [], {}  # noqa: SLF001 - of this class
-        reader._emptiness, reader._reads_names = PlainEmptiness(), True  # noqa: SLF001 - of this class
+        reader._emptiness, reader._of_names = PlainEmptiness(), None  # noqa: SLF001 - of this class
         return reader
 
     def unsupported(self, pointer: str, keyword: str, why: str, inside: str = "") -> None:

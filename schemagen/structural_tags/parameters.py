@@ -5,60 +5,78 @@ end of a parameter; any other value is JSON. Patterns, lengths and enums hold fo
 in the beginning of a parameter what its value is. Whitespace around parameters and values is free. Some styles write objects
 and lists as tags, too, at any depth: then each of their schemas is a rule, and a schema that refers to itself a recursive one.
 
-Parameters stand in the order of the schema, each at most once. Those that the schema does not declare may follow where it
-has the keyword ``additionalProperties``, or no ``properties``: a list of parameters is what a tool takes, and schemas of
-tools do not say by themselves that there is nothing else.
+Parameters stand in the order of the schema, each at most once; then come those that the schema does not declare. Where such
+keys can be listed, each is there at most once. Others may be written twice, and count twice: no rule remembers them.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape as escape_xml
 
 from schemagen.context_free.scanner import MAX_NESTING
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Rule, Text, alternatives, repeat, sequence
-from schemagen.errors import LimitError, UnsupportedSchemaError
-from schemagen.errors.pointers import escape
-from schemagen.regex import ast
-from schemagen.regex.wildcards import text_without
-from schemagen.schema.ir import ANY_STRINGS, ValueSet
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, literal, repeat, sequence
+from schemagen.engine.options import DEFAULT_STYLE
+from schemagen.errors import LimitError
+from schemagen.grammar.specs import JsonPart
+from schemagen.regex import ast, is_empty
+from schemagen.regex.spellings import SURROGATES, contains, spelled
+from schemagen.regex.wildcards import text_before, text_without
+from schemagen.schema.ir import (
+    ANY_STRINGS,
+    ANYTHING,
+    INTEGERS,
+    Resolved,
+    SchemaRef,
+    ValueSet,
+    intersection_of,
+)
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.scalars import string_pattern
-from schemagen.structural_tags.schemas import without_texts
+from schemagen.structural_tags.schemas import EXCLUDED, clean_values
+from schemagen.writers.walk import RuleWriter, few_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from schemagen.context_free.syntax import Expression
-    from schemagen.grammar.languages import Assembly
     from schemagen.grammar.specs import JsonSchema
+    from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct
+    from schemagen.schema.normalise import Dialect
+    from schemagen.schema.numbers.expressions import NumberStyle
+    from schemagen.writers.walk import Member
 
 #: With the keys in any order there is a rule for each set of parameters that are still to come.
 MAX_ANY_ORDER = 8
+#: The same for each number of parameters so far, if that matters.
+MAX_COUNTED = 100
 
-#: The keywords of an object and of a list that tags can keep, and those that say nothing about it.
-_OBJECT = {"type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema"}
-_LIST = {"type", "items", "minItems", "maxItems", "$defs", "definitions", "$schema"}
-_NOTES = {"title", "description", "$comment", "examples", "default", "deprecated", "strict"}
-_UNDERSTOOD = {"object": _OBJECT | _NOTES, "array": _LIST | _NOTES}
+#: The JSON types, with the fields of a `ValueSet` that hold their values.
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "null": ("null",),
+    "boolean": ("true", "false"),
+    "number": ("numbers",),
+    "string": ("strings",),
+    "array": ("arrays",),
+    "object": ("objects",),
+}
 _SPACE = ast.char_set(" \n\r\t")
-_KINDS = ("null", "boolean", "number", "string", "array", "object")
+_LINE = ast.literal("\n")
+_NOT_EMPTY = ast.repeat(ast.ANY_CHAR, 1, None)
 _FIRST = [(ord("A"), ord("Z")), (ord("a"), ord("z")), (ord("_"), ord("_"))]
 _NAME = ast.concat(
     ast.Chars(ast.normalise_ranges(_FIRST)), ast.star(ast.Chars(ast.normalise_ranges([*_FIRST, (ord("0"), ord("9"))])))
 )
 
 _QUOTE = {'"': "&quot;"}
-_ESCAPED_NAME = ast.repeat(
-    ast.union(
-        ast.Chars(ast.invert_ranges(ast.char_set('&<>"\0').ranges)),
-        *(ast.literal(escape_xml(sign, _QUOTE)) for sign in '&<>"'),
-    ),
-    1,
-    None,
-)
+_RAW = ast.invert_ranges(ast.normalise_ranges([*ast.char_set('&<>"\0').ranges, *SURROGATES]))
+
+
+def _escaped(ranges: ast.Ranges) -> ast.Regex:
+    """Return the characters of a set as XML writes them."""
+    signs = (ast.literal(escape_xml(sign, _QUOTE)) for sign in '&<>"' if contains(ranges, ord(sign)))
+    return ast.union(ast.Chars(ast.intersect_ranges(ranges, _RAW)), *signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +93,11 @@ class Style:
         item: The text in place of head, name and tail where the value is the item of a list.
         forbidden: What a string must not hold; the end, if that is empty.
         is_spaced: Whether there may be whitespace around values.
-        is_escaped: Whether names are written as XML writes them, so that any text may be one; else undeclared ones are
-            letters, digits and underscores.
+        is_escaped: Whether names are written as XML writes them, so that any text may be one; else undeclared ones of which no
+            pattern speaks are letters, digits and underscores.
+        has_exact_strings: Whether whitespace around a string always belongs to it, except that of `is_set_apart`.
+        is_set_apart: Whether values stand on lines of their own, so that a line break on each side may be left out.
+        has_python_words: Whether a value that is no string may also be ``True``, ``False`` or ``None``.
     """
 
     head: str
@@ -89,24 +110,52 @@ class Style:
     tail: str = ""
     is_spaced: bool = True
     is_escaped: bool = False
+    has_exact_strings: bool = False
+    is_set_apart: bool = False
+    has_python_words: bool = False
 
     @property
     def says_kind(self) -> bool:
         """Whether the JSON type of a value stands before it."""
         return any("{kind}" in text for text in self.other)
 
+    def texts_after_name(self, kind: str) -> tuple[str, ...]:
+        """Return the texts between the name and a value of a JSON type; whitespace may be between them."""
+        texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
+        return tuple(each.replace("{kind}", kind) for each in texts)
+
     def after_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
         """Return the text between the name and a value of a JSON type."""
-        texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
-        first, *more = (each.replace("{kind}", kind) for each in texts)
-        return ast.concat(ast.literal(first), *(ast.concat(gap, ast.literal(each)) for each in more))
+        first, *more = map(ast.literal, self.texts_after_name(kind))
+        return ast.concat(first, *(ast.concat(gap, each) for each in more))
 
-    def undeclared_names(self) -> ast.Regex:
-        """Return the names that parameters may have which are not declared, as they are written."""
-        return _ESCAPED_NAME if self.is_escaped else _NAME
+    def before(self, name: str, kind: str) -> str:
+        """Return the text before a value of a JSON type, whether or not the name can be read back."""
+        return f"{self.head}{self._spelled(name)}{self.tail}" + "\n".join(self.texts_after_name(kind))
 
-    def written_name(self, name: str) -> str:
-        """Return a name as it is written."""
+    @property
+    def name_end(self) -> str:
+        """What ends a name, so that none holds it."""
+        return '"' if self.head.endswith('"') else self.string[0]
+
+    def names(self, keys: ast.Regex, *, is_told: bool) -> ast.Regex:
+        """Return keys as they are written, those that can be.
+
+        Args:
+            keys: The keys.
+            is_told: Whether a pattern or `propertyNames` speaks of them.
+        """
+        if self.is_escaped:
+            return spelled(ast.conjunction(keys, _NOT_EMPTY), _escaped)
+        return ast.conjunction(keys, *((text_without([self.name_end]), _NOT_EMPTY) if is_told else (_NAME,)))
+
+    def written_name(self, name: str) -> str | None:
+        """Return a name as it is written; None if it cannot be."""
+        if any(contains(SURROGATES, ord(char)) for char in name):
+            return None
+        return self._spelled(name) if self.is_escaped or self.name_end not in name else None
+
+    def _spelled(self, name: str) -> str:
         return escape_xml(name, _QUOTE) if self.is_escaped else name
 
 
@@ -153,219 +202,239 @@ STYLES = {
 }
 
 
-class Parameters:
+class Parameters(RuleWriter):
     """Writes an object as parameters.
 
     Args:
         written: Its schema, and how JSON in it is written.
         style: How a parameter is written.
-        assembly: Takes the rules that are needed.
         excludes: Texts that no string holds.
+        max_gap: Most characters of whitespace in one place, None for any number.
+        dialect: Whose reading of patterns and formats counts.
+        numbers: How numbers are written.
     """
 
-    def __init__(self, written: JsonSchema, style: Style, assembly: Assembly, excludes: Sequence[str] = ()) -> None:
+    format = "parameters between tags"
+
+    def __init__(
+        self,
+        written: JsonSchema,
+        style: Style,
+        *,
+        excludes: Sequence[str] = (),
+        max_gap: int | None = None,
+        dialect: Dialect = "json-schema",
+        numbers: NumberStyle = DEFAULT_STYLE,
+    ) -> None:
+        document = json.loads(written.text)
+        if excludes:
+            document = {} if document is True else document
+            document = {**document, "$defs": {**document.get("$defs", {}), EXCLUDED: clean_values(excludes)}}
+        super().__init__(Normaliser(document, dialect=dialect), numbers)
         self.written = written
         self.style = style
-        self.assembly = assembly
-        self.excludes = excludes
-        self.document = json.loads(written.text)
-        self.definitions = (
-            {key: self.document[key] for key in ("$schema", "$defs", "definitions") if key in self.document}
-            if isinstance(self.document, dict)
-            else {}
-        )
-        self.gap = ast.repeat(_SPACE, 0, written.max_gap)
-        self._inner: dict[tuple[str, str], Rule] = {}
+        self.gap = ast.repeat(_SPACE, 0, max_gap)
+        self._around = self.gap if style.is_spaced else ast.EPSILON
+        self._excludes = [*excludes]
         self._depth = 0
+        clean = f"#/$defs/{EXCLUDED.replace(' ', '%20')}"
+        self._clean = self.normaliser.subschemas.reference(self.normaliser.document.start, clean) if excludes else None
 
-    def expression(self) -> Expression:
-        """Return all parameters.
+    def root(self) -> Expression:
+        """Return all parameters."""
+        root = self.normaliser.root
+        value = self.normaliser.value(root)
+        if not value.objects and not value.is_nothing():
+            with self.inside("type"):
+                raise self.refuse("a value that is no object", "parameters have names", "write 'type': 'object'")
+        return alternatives(*(self._object(disjunct, root) for disjunct in value.objects))
 
-        Raises:
-            UnsupportedSchemaError: The schema asks for more than a list of parameters can keep.
-            LimitError: Objects and lists are nested too deep.
-        """
-        return self._object(*self._resolved(self.document, "object", self.written.place))
+    # --- objects and lists -------------------------------------------------------------------------------------------
 
-    # --- objects -----------------------------------------------------------------------------------------------------
+    def _object(self, disjunct: ObjectDisjunct, values: Values) -> Expression:
+        members = self.declared(disjunct, "all")
+        if members is None:
+            return NOTHING
+        parts = self.parts(members, self._member)
+        undeclared, more = self._undeclared(disjunct, values)
+        listed = [(each, False) for each in undeclared]
+        if self.written.property_order != "any":
 
-    def _object(self, schema: dict[str, Any], at: str) -> Expression:
-        properties, required = schema.get("properties", {}), schema.get("required", [])
-        members = {
-            key: self._parameter(ast.literal(self.style.written_name(key)), each, f"{at}/properties/{escape(key)}", key)
-            for key, each in properties.items()
-        }
-        for key in required:
-            if key not in members:
-                fact = f"{key!r} is required and not declared"
-                raise _unsupported(at, "required", fact, "declare it as a property")
-        more = self._additional(schema, at)
-        if self.written.property_order == "any":
-            return sequence(self._in_any_order(members, frozenset(required), more, at), Text(self.gap))
-        ordered = [each if key in required else alternatives(each, EMPTY_TEXT) for key, each in members.items()]
-        return sequence(*ordered, repeat(more, 0, None), Text(self.gap))
+            def rest(low: int, high: int | None) -> Expression:
+                return self._in_any_order(disjunct, listed, more, low, high)
+
+            has_more = bool(listed) or more != NOTHING
+            found = self.members(parts, EMPTY_TEXT, disjunct, rest if has_more else None, least=0)
+        elif len(parts) + len(listed) > MAX_ANY_ORDER:
+            fact = f"{len(parts) + len(listed)} parameters in any order, limit {MAX_ANY_ORDER},"
+            with self.inside("properties"):
+                raise self.refuse(fact, "each set is a rule", "leave any_order out, or declare fewer parameters")
+        else:
+            low, high = disjunct.min_properties, disjunct.max_properties
+            found = self._in_any_order(disjunct, [*parts, *listed], more, low, high)
+        return sequence(found, Text(self.gap))
 
     def _in_any_order(
-        self, members: dict[str, Expression], required: frozenset[str], more: Expression, at: str
+        self,
+        disjunct: ObjectDisjunct,
+        parts: list[tuple[Expression, bool]],
+        more: Expression,
+        low: int,
+        high: int | None,
     ) -> Expression:
-        """Return parameters in any order, each at most once: a rule for each set of those to come."""
-        if len(members) > MAX_ANY_ORDER:
-            fact = f"{len(members)} parameters in any order, limit {MAX_ANY_ORDER}"
-            raise _unsupported(at, "properties", fact, "leave any_order out, or declare fewer parameters")
-        members = {key: self.assembly.shared(body, "parameter") for key, body in members.items()}
-        names: dict[frozenset[str], Rule] = {}
+        """Return members in any order, each at most once, and any number of ``more``: a rule for each set of those to come."""
+        if not parts:
+            return repeat(more, low, high)
+        parts = [(self.part(each), is_needed) for each, is_needed in parts]
+        needed = frozenset(index for index, (_, is_needed) in enumerate(parts) if is_needed)
+        top = max(low, high or 0) if more != NOTHING or low > len(needed) or high is not None else 0
+        if top > MAX_COUNTED:
+            fact = f"minProperties or maxProperties of {top}, with parameters in any order"
+            raise self.refuse(fact, f"each number is a rule; the limit is {MAX_COUNTED}", "lower it, or leave it out")
+        place = Resolved(ValueSet(objects=(disjunct,)))
 
-        def rule(left: frozenset[str]) -> Rule:
-            if left not in names:
-                names[left] = self.assembly.new_rule("parameters")
-                ways = [sequence(members[key], rule(left - {key})) for key in members if key in left]
-                again = sequence(more, names[left])
-                end = [] if left & required else [EMPTY_TEXT]
-                self.assembly.rules[names[left].name] = alternatives(*ways, again, *end)
-            return names[left]
+        def rest(left: frozenset[int], count: int) -> Expression:
+            """Return the members after so many, or ``top`` and more."""
+            following = min(count + 1, top)
 
-        return rule(frozenset(members))
+            def ways() -> Expression:
+                done = EMPTY_TEXT if not left & needed and count >= low else NOTHING
+                if high is not None and count >= high:
+                    return done
+                chosen = [sequence(parts[index][0], rest(left - {index}, following)) for index in sorted(left)]
+                again = NOTHING if more == NOTHING else sequence(more, rest(left, following))
+                return alternatives(*chosen, again, done)
 
-    def _additional(self, schema: dict[str, Any], at: str) -> Expression:
-        """Return a parameter that is not declared."""
-        more = schema.get("additionalProperties", "properties" not in schema)
-        if more is False or "{name}" in self.style.end:
-            if "additionalProperties" in schema and more is not False:
-                fact = "parameters that are not declared, whose names stand in their ends"
-                raise _unsupported(at, "additionalProperties", fact, "declare them as properties")
-            return NOTHING
-        declared = map(self.style.written_name, schema.get("properties", {}))
-        others = ast.complement(ast.union(*map(ast.literal, declared)))
-        name = ast.conjunction(self.style.undeclared_names(), others)
-        return self._parameter(name, more, f"{at}/additionalProperties")
+            return self.rule(place, ("left", left, count, low, high), ways)
 
-    def _parameter(self, name: ast.Regex, schema: Any, at: str, key: str = "") -> Expression:
-        """Return a parameter with whitespace before it; nothing where the schema has no value."""
-        head = Text(ast.concat(self.gap, ast.literal(self.style.head), name, ast.literal(self.style.tail)))
-        return self._with_value(head, schema, at, key)
+        return rest(frozenset(range(len(parts))), 0)
+
+    def _member(self, member: Member) -> Expression:
+        """Return a declared parameter with whitespace before it."""
+        name = self.style.written_name(member.key)
+        if name is None:
+            fact = f"the key {member.key!r:.80}"
+            raise self.refuse(fact, f"it holds {self.style.name_end!r}, or half of a character", "rename it")
+        return self._parameter(ast.literal(name), member.values, member.key)
+
+    def _undeclared(self, disjunct: ObjectDisjunct, values: Values) -> tuple[list[Expression], Expression]:
+        """Return the parameters that are not declared: one by one if there are few, and what all others look like."""
+        listed: list[Expression] = []
+        more: list[Expression] = []
+        for keys, inner in self.key_classes(disjunct):
+            texts = few_texts(keys, MAX_ANY_ORDER - len(listed))
+            is_told = disjunct.names != ast.ANY_STRING or any(
+                not is_empty(ast.conjunction(keys, pattern)) for rule in disjunct.rules for pattern, _ in rule.patterns
+            )
+            with self.inside("additionalProperties"):
+                if texts is not None:
+                    written = ((key, self.style.written_name(key)) for key in texts)
+                    listed += [self._parameter(ast.literal(name), inner, key) for key, name in written if name]
+                elif "{name}" not in self.style.end:
+                    names = ast.conjunction(self.style.names(keys, is_told=is_told), text_without(self._excludes))
+                    more.append(self._parameter(names, inner))
+                elif disjunct.rules or is_told or _says_more(values):
+                    why = "their names stand in their ends, too, and no rule remembers a name"
+                    raise self.refuse("parameters that are not declared", why, "declare them as properties")
+        return listed, self.part(alternatives(*more))
+
+    def _parameter(self, name: ast.Regex, values: Values, key: str = "") -> Expression:
+        head = ast.concat(self.gap, ast.literal(self.style.head), name, ast.literal(self.style.tail))
+        return NOTHING if is_empty(name) else sequence(Text(head), self._ended(values, key))
+
+    def _array(self, disjunct: ArrayDisjunct) -> Expression:
+        self.check_array(disjunct)
+        head = Text(ast.concat(self.gap, ast.literal(self.style.item)))
+        some = self.items(disjunct, EMPTY_TEXT, write=lambda values: sequence(head, self._ended(values, "item")))
+        return sequence(alternatives(NOTHING if disjunct.min_items else EMPTY_TEXT, some), Text(self.gap))
 
     # --- values ------------------------------------------------------------------------------------------------------
 
-    def _with_value(self, head: Expression, schema: Any, at: str, key: str) -> Expression:
-        """Return a beginning with a value and its end after it."""
-        value = self._value_set(schema)
+    def _ended(self, values: Values, key: str) -> Expression:
+        """Return values with the text between the name and them, and with the end of a parameter."""
+        end = self.style.end.replace("{name}", key)
+        return self.rule(values, end, lambda: self._body(values, literal(end)))
+
+    def _body(self, values: Values, end: Expression) -> Expression:
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            fix = "nest fewer objects and lists"
+            raise LimitError(f"values nested more than {MAX_NESTING} deep", at=self.place, fix=fix)
+        value = self.normaliser.value(values)
         groups: dict[ast.Regex, list[str]] = {}
-        for kind in _KINDS:
-            if _has(value, kind):
-                groups.setdefault(self.style.after_name(kind, self.gap), []).append(kind)
-        end = Text(ast.literal(self.style.end.replace("{name}", key)))
-        ways = [
-            sequence(Text(after), alternatives(*self._texts(schema, value, kinds, at)), end)
-            for after, kinds in groups.items()
-        ]
-        if schema in (True, {}) and self.style.says_kind:  # an undeclared value may be 1 and called an integer
+        for kind in kinds_of(value):
+            groups.setdefault(self.style.after_name(kind, self.gap), []).append(kind)
+        ways = [sequence(Text(after), self.texts(values, kinds), end) for after, kinds in groups.items()]
+        if value == ANYTHING and self.style.says_kind:  # an undeclared value may be 1 and called an integer
             after = self.style.after_name("integer", self.gap)
-            whole = self._texts({"type": "integer"}, self._value_set({"type": "integer"}), ["number"], at)
-            ways.append(sequence(Text(after), *whole, end))
-        return sequence(head, alternatives(*ways))
+            ways.append(sequence(Text(after), self.json(_INTEGERS, ["number"]), end))
+        self._depth -= 1
+        return alternatives(*ways)
 
-    def _texts(self, schema: Any, value: ValueSet, kinds: list[str], at: str) -> Iterator[Expression]:
-        gap = self.gap if self.style.is_spaced else ast.EPSILON
-        is_free = "string" in kinds and ANY_STRINGS in value.strings
-        if "string" in kinds:
-            plain = ast.union(*map(string_pattern, value.strings))
-            spaced = ast.ANY_STRING if is_free else ast.concat(gap, plain, gap)
-            yield Text(ast.conjunction(spaced, text_without([self.style.forbidden or self.style.end, *self.excludes])))
-        inner = [kind for kind in kinds if kind in ("array", "object") and self.style.inner is not None]
-        for kind in inner:
-            yield sequence(Text(gap), self._as_tags(schema, kind, at), Text(gap))
-        others = [kind for kind in kinds if kind != "string" and kind not in inner]
-        if others and not is_free:
-            clean = without_texts(self._only(schema, others, value), self.excludes, at)
-            guest = replace(self.written, text=json.dumps(clean), place=at)
-            yield sequence(Text(gap), Guest(guest), Text(gap))
+    def value(self, values: Values) -> Expression:
+        """Return the texts of values where nothing says of which type they are."""
+        return self.texts(values, KINDS)
 
-    def _as_tags(self, schema: Any, kind: str, at: str) -> Expression:
-        """Return the objects or the lists of a value: any of those of a union."""
-        return alternatives(*(self._rule(each, kind, place) for each, place in self._branches(schema, kind, at)))
+    def texts(self, values: Values, kinds: Collection[str]) -> Expression:
+        """Return the texts of those values that are of some types."""
+        value = _only(self.normaliser.value(values), kinds)
+        ways = [self.text(self.string_texts(value))]
+        if self.style.inner is not None:
+            around, kinds = Text(self._around), [kind for kind in kinds if kind not in ("array", "object")]
+            tags = [*map(self._array, value.arrays), *(self._object(each, values) for each in value.objects)]
+            ways += [sequence(around, each, around) for each in tags]
+        if ANY_STRINGS not in value.strings:
+            ways.append(self.json(values, kinds))
+        return alternatives(*ways)
 
-    def _branches(self, schema: Any, kind: str, at: str) -> list[tuple[Any, str]]:
-        """Return the schemas of a JSON type that make up a union, with their places; the schema alone if it is none."""
-        schema, at = self._after_references(schema, at)
-        said = schema.keys() - self.definitions - _NOTES if isinstance(schema, dict) else set()
-        if said not in ({"anyOf"}, {"oneOf"}):
-            return [(schema, at)]
-        keyword = next(iter(said))
-        found = [
-            (each, f"{at}/{keyword}/{index}")
-            for index, each in enumerate(schema[keyword])
-            if _has(self._value_set(each), kind)
-        ]
-        if keyword == "oneOf" and len(found) > 1:
-            return [(schema, at)]  # which of them a value is not of, tags do not tell
-        return [branch for each, place in found for branch in self._branches(each, kind, place)]
-
-    def _rule(self, schema: Any, kind: str, at: str) -> Expression:
-        """Return the call of the rule of an object or a list inside a value."""
-        found, at = self._resolved(schema, kind, at)
-        key = (kind, json.dumps(found))
-        if key not in self._inner:
-            self._depth += 1
-            if self._depth > MAX_NESTING:
-                raise LimitError(
-                    f"values nested more than {MAX_NESTING} deep", at=at, fix="nest fewer objects and lists"
-                )
-            self._inner[key] = self.assembly.new_rule(kind)
-            body = self._object(found, at) if kind == "object" else self._list(found, at)
-            self.assembly.rules[self._inner[key].name] = body
-            self._depth -= 1
-        return self._inner[key]
-
-    def _list(self, schema: dict[str, Any], at: str) -> Expression:
-        head = Text(ast.concat(self.gap, ast.literal(self.style.item)))
-        item = self._with_value(head, schema.get("items", True), f"{at}/items", "item")
-        return sequence(repeat(item, schema.get("minItems", 0), schema.get("maxItems")), Text(self.gap))
-
-    def _only(self, schema: Any, kinds: list[str], value: ValueSet) -> dict[str, Any]:
-        if any(_has(value, kind) for kind in _KINDS if kind not in kinds):
-            return {**self.definitions, "allOf": [schema], "type": kinds}
-        return {**schema, **self.definitions} if isinstance(schema, dict) else {**self.definitions, "allOf": [schema]}
-
-    def _value_set(self, schema: Any) -> ValueSet:
-        normaliser = Normaliser({**self.definitions, "allOf": [schema]})
-        try:
-            return normaliser.value(normaliser.root)
-        finally:
-            normaliser.forget()
-
-    def _after_references(self, schema: Any, at: str) -> tuple[Any, str]:
-        """Return the schema that a reference is to, and where it stands."""
-        seen = set()
-        while isinstance(schema, dict) and "$ref" in schema and len(schema.keys() - self.definitions - _NOTES) == 1:
-            reference = schema["$ref"]
-            place, _, name = str(reference).removeprefix("#/").partition("/")
-            target = self.definitions.get(place, {}).get(name) if place in ("$defs", "definitions") else None
-            if target is None or reference in seen:
-                break
-            seen.add(reference)
-            schema, at = target, f"{self.written.place}/{place}/{name}"
-        return schema, at
-
-    def _resolved(self, schema: Any, kind: str, at: str) -> tuple[dict[str, Any], str]:
-        """Return the schema of an object or a list, after its references, and where it stands."""
-        schema, at = self._after_references({} if schema is True else schema, at)
-        types = schema.get("type", kind) if isinstance(schema, dict) else None
-        if not isinstance(schema, dict) or kind not in ([types] if isinstance(types, str) else types or ()):
-            raise _unsupported(
-                at, "type", f"the schema of parameters is not that of an {kind}", f"write 'type': {kind!r}"
+    def string_texts(self, value: ValueSet) -> ast.Regex:
+        """Return the texts of the strings of a value."""
+        plain = self.strings(value)
+        if self.style.is_set_apart:
+            before = ast.conjunction(plain, ast.complement(ast.concat(_LINE, ast.ANY_STRING)))
+            after = ast.conjunction(plain, ast.complement(ast.concat(ast.ANY_STRING, _LINE)))
+            around = ast.concat(_LINE, plain, _LINE)
+            plain = ast.union(
+                around, ast.concat(_LINE, after), ast.concat(before, _LINE), ast.conjunction(before, after)
             )
-        for keyword in schema:
-            if keyword not in _UNDERSTOOD[kind]:
-                fact = f"the keyword {keyword!r} of an {kind} that is written as tags"
-                raise _unsupported(at, keyword, fact, "leave it out, or use the style json")
-        return schema, at
+        elif not self.style.has_exact_strings and ANY_STRINGS not in value.strings:
+            plain = ast.concat(self._around, plain, self._around)
+        return ast.conjunction(plain, text_before(self.style.forbidden or self.style.end, self._excludes))
+
+    def json(self, values: Values, kinds: Collection[str]) -> Expression:
+        """Return those values as JSON that are of some types, but for strings, with whitespace around them."""
+        whole = self.normaliser.value(values)
+        kinds = [kind for kind in kinds_of(whole) if kind in kinds and kind != "string"]
+        value, around = _only(whole, kinds), Text(self._around)
+        if value.is_nothing():
+            return NOTHING
+        words = self.words(value, "True", "False", "None") if self._has_python_words(whole) else ast.EMPTY
+        if not value.arrays and not value.objects and not any(n.multiples or n.not_multiples for n in value.numbers):
+            scalars = ast.union(words, self.words(value, null="null"), self.number_texts(value))
+            return sequence(around, self.text(scalars), around)
+        parts = [values, *([] if value == whole else [Resolved(_only(ANYTHING, kinds))])]
+        parts += [] if self._clean is None else [self._clean]
+        guest = Guest(JsonPart(intersection_of(*parts), self.numbers, self.written, self.normaliser))
+        return sequence(around, alternatives(guest, self.text(words)), around)
+
+    def _has_python_words(self, value: ValueSet) -> bool:
+        return self.style.has_python_words and not value.strings
 
 
-def _unsupported(at: str, keyword: str, fact: str, fix: str) -> UnsupportedSchemaError:
-    return UnsupportedSchemaError(fact, at=f"{at}/{escape(keyword)}", why="each value is written by itself", fix=fix)
+_INTEGERS = Resolved(ValueSet(numbers=(INTEGERS,)))
 
 
-def _has(value: ValueSet, kind: str) -> bool:
-    if kind == "boolean":
-        return value.true or value.false
-    return bool(value.null if kind == "null" else getattr(value, f"{kind}s"))
+def _says_more(values: Values) -> bool:
+    """Whether a schema says that there may be members which it does not declare."""
+    schema = values.schema if isinstance(values, SchemaRef) else None
+    return isinstance(schema, dict) and schema.get("additionalProperties", False) is not False
+
+
+def _only(value: ValueSet, kinds: Collection[str]) -> ValueSet:
+    """Return those of some values that are of some types."""
+    return ValueSet(**{name: getattr(value, name) for kind in kinds for name in KINDS[kind]})
+
+
+def kinds_of(value: ValueSet) -> list[str]:
+    """Return the types of some values."""
+    return [kind for kind, names in KINDS.items() if any(getattr(value, name) for name in names)]

@@ -30,7 +30,9 @@ from schemagen.context_free.syntax import (
     separated,
     sequence,
 )
-from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError, UnsatisfiableSchemaError
+from schemagen.engine.native.unsatisfiable import explained
+from schemagen.engine.options import Options
+from schemagen.errors import GrammarSyntaxError, LimitError, SchemaError, SchemagenError, UnsatisfiableSchemaError
 from schemagen.grammar.context_free_specs import EBNF
 from schemagen.grammar.languages import Assembly
 from schemagen.grammar.specs import JsonSchema
@@ -247,7 +249,15 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
     if style not in STYLES:
         fix = f"choose one of json, {', '.join(STYLES)}"
         raise GrammarSyntaxError(f"{shown(style)} is no style", at=fields.place("style"), fix=fix)
-    return Parameters(written, STYLES[style], reader.assembly, excludes).expression()
+    try:
+        found = Parameters(written, STYLES[style], excludes=excludes, max_gap=most).grammar()
+    except (SchemaError, LimitError) as given:
+        error: SchemagenError = given
+        if isinstance(given, UnsatisfiableSchemaError):
+            error = explained(given, schema, Options(), "json-schema", None)
+        error.at = f"{written.place}{error.at}"
+        raise error from None
+    return reader.assembly.taken_over(found)
 
 
 def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expression:

@@ -100,8 +100,9 @@ def _close(schema: dict[str, Any], *, together: bool) -> None:
         schema["items"] = False
 
 
-_NAME = "excluded texts"
-_REFERENCE = {"$ref": f"#/$defs/{_NAME.replace(' ', '%20')}"}
+#: The name of the schema that every value inside follows.
+EXCLUDED = "excluded texts"
+_REFERENCE = {"$ref": f"#/$defs/{EXCLUDED.replace(' ', '%20')}"}
 
 
 def check_excludes(excludes: Sequence[str], at: str) -> None:
@@ -141,12 +142,16 @@ def without_texts(schema: dict[str, Any] | bool, excludes: Sequence[str], at: st
             why="what leaves them out speaks of all members and items",
             fix="use additionalProperties, or leave excludes out",
         )
+    parts = [*given.pop("allOf", []), *([{"$ref": given.pop("$ref")}] if "$ref" in given else []), _REFERENCE]
+    return {**given, "allOf": parts, "$defs": {**given.get("$defs", {}), EXCLUDED: clean_values(excludes)}}
+
+
+def clean_values(excludes: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of values without some texts in strings and keys, for the definition `EXCLUDED`."""
     found = {"pattern": "|".join("".join(f"\\u{{{ord(char):x}}}" for char in text) for text in excludes)}
-    clean = {
+    return {
         "not": {"type": "string", **found},
         "items": _REFERENCE,
         "additionalProperties": _REFERENCE,
         "propertyNames": {"not": found},
     }
-    parts = [*given.pop("allOf", []), *([{"$ref": given.pop("$ref")}] if "$ref" in given else []), _REFERENCE]
-    return {**given, "allOf": parts, "$defs": {**given.get("$defs", {}), _NAME: clean}}

@@ -19,26 +19,28 @@ import sys
 import unicodedata
 from collections import Counter, deque
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, alternatives, literal, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, literal, separated, sequence
 from schemagen.regex import ast
 from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
 from schemagen.schema.ir import Intersection, SchemaRef, intersection_of
 from schemagen.schema.keyword_table import asserted
+from schemagen.schema.to_regex import page_of
 from schemagen.threads.forking import long_lock
 from schemagen.writers.classes import FORM
 from schemagen.writers.walk import JSON_NUMBER, RuleWriter, may_be_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from schemagen.context_free.syntax import Expression
     from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
+    from schemagen.schema.to_regex import Page
     from schemagen.types.reflection import Target
     from schemagen.writers.walk import Member
 
-_COMMA = literal(", ")
 _RAW = ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C), *SURROGATES]))
 _CONSTANTS = {True: "true", False: "false", None: "null"}
 
@@ -52,13 +54,17 @@ class PythonWriter(RuleWriter):
     Args:
         named: The classes of the type by name.
         arguments: As `RuleWriter`.
+        page: Where whitespace may be, as between brackets of JSON; None for one blank after commas and colons.
     """
 
     format = "Python"
 
-    def __init__(self, named: Mapping[str, Any], *arguments: Any) -> None:
+    def __init__(self, named: Mapping[str, Any], *arguments: Any, page: Page | None = None) -> None:
         super().__init__(*arguments)
         self._named = named
+        self.page = page or page_of("spaced", 0, 0, self.numbers)
+        self._comma = Text(self.page.comma(0))
+        self._colon = Text(self.page.colon())
 
     def value(self, values: Values) -> Expression:
         """Return the texts of a set of values."""
@@ -113,15 +119,16 @@ class PythonWriter(RuleWriter):
         self.check_array(disjunct)
         if form.startswith("call "):
             return self._named_tuple(disjunct, form.removeprefix("call "))
-        opening, closing = {"tuple": ("(", ")"), "set": ("{", "}")}.get(form, ("[", "]"))
-        empty = ("set()" if form == "set" else opening + closing) if disjunct.min_items == 0 else None
+        opening, closing = map(literal, {"tuple": ("(", ")"), "set": ("{", "}")}.get(form, ("[", "]")))
+        inside = Text(self.page.inside)
+        empty = literal("set()") if form == "set" else sequence(opening, inside, closing)
         one: Expression = NOTHING
         least = 1
         if form == "tuple":
-            one = sequence(literal("("), self.items(disjunct, _COMMA, most=1), literal(",)"))
+            one = sequence(opening, self.items(disjunct, self._comma, most=1), literal(",)"))
             least = 2
-        several = sequence(literal(opening), self.items(disjunct, _COMMA, least=least), literal(closing))
-        return alternatives(NOTHING if empty is None else literal(empty), one, several)
+        several = sequence(opening, inside, self.items(disjunct, self._comma, least=least), inside, closing)
+        return alternatives(NOTHING if disjunct.min_items else empty, one, several)
 
     def _named_tuple(self, disjunct: ArrayDisjunct, name: str) -> Expression:
         """Write a call of a named tuple; only the last of its fields may be left out."""
@@ -142,42 +149,54 @@ class PythonWriter(RuleWriter):
         is_call = form.startswith("call ")
         if is_call:
             disjunct = self.closed(disjunct, "a call must not repeat a keyword, and no rule remembers keywords")
-        members = self.declared(disjunct)
+        members = self.declared(disjunct, "once")
         if members is None:
             return NOTHING
-        parts = self.parts(members, lambda member: self._member(member, is_call=is_call))
-        first, after = self._undeclared(disjunct, has_declared=bool(members))
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
-        body = self.members(parts, _COMMA, first, after)
-        empty = literal(opening + closing) if may_be_empty(disjunct) else NOTHING
-        return alternatives(empty, sequence(literal(opening), body, literal(closing)))
+        body = self._members(members, disjunct, is_call=is_call)
+        inside = Text(self.page.inside)
+        empty = sequence(literal(opening), inside, literal(closing)) if may_be_empty(disjunct) else NOTHING
+        return alternatives(empty, sequence(literal(opening), inside, body, inside, literal(closing)))
+
+    def keywords(self, disjunct: ObjectDisjunct) -> Expression:
+        """Return the declared members of an object as keyword arguments, without parentheses: perhaps none of them."""
+        members = self.declared(replace(disjunct, names=ast.EMPTY), "once")
+        if members is None:
+            return NOTHING
+        body = self._members(members, replace(disjunct, names=ast.EMPTY), is_call=True)
+        return alternatives(EMPTY_TEXT if may_be_empty(disjunct) else NOTHING, body)
+
+    def _members(self, members: list[Member], disjunct: ObjectDisjunct, *, is_call: bool) -> Expression:
+        """Write members, at least one."""
+        parts = self.parts(members, lambda member: self._member(member, is_call=is_call))
+        return self.members(parts, self._comma, disjunct, self._undeclared(disjunct))
 
     def _member(self, member: Member, *, is_call: bool) -> Expression:
         if is_call:
             self._check_name(member.key)
             return sequence(literal(f"{member.key}="), self.value(member.values))
         key = quoted_text(member.key, _RAW)
-        return NOTHING if key is None else sequence(literal(f"{key}: "), self.value(member.values))
+        return NOTHING if key is None else sequence(literal(key), self._colon, self.value(member.values))
 
-    def _undeclared(self, disjunct: ObjectDisjunct, *, has_declared: bool) -> tuple[Expression, Expression]:
-        """Write members of a dict display whose keys are not declared; one written twice counts by its last value."""
+    def _undeclared(self, disjunct: ObjectDisjunct) -> Callable[[int, int | None], Expression] | None:
+        """Return what writes members of a dict display whose keys are not declared, if there are such keys.
+
+        A key that is written twice counts by its last value.
+        """
         classes = self.key_classes(disjunct)
         if not classes:
-            return NOTHING, EMPTY_TEXT
+            return None
         with self.inside("additionalProperties"):
-            member = self.part(
-                alternatives(*(sequence(self.text(quoted(k, _RAW)), literal(": "), self.value(v)) for k, v in classes))
-            )
-        most = None if has_declared or disjunct.max_properties is None else disjunct.max_properties - 1
-        more = repeat(sequence(_COMMA, member), 0, most)
-        return sequence(member, more), more
+            keys = [(self.text(quoted(keys, _RAW)), self.value(values)) for keys, values in classes]
+        member = self.part(alternatives(*(sequence(key, self._colon, value) for key, value in keys)))
+        return lambda low, high: separated(member, self._comma, low, high)
 
     def _check_class(self, name: str) -> None:
-        if name in self._named and (name == "set" or not _is_name(name)):
+        if name in self._named and (name == "set" or not is_name(name)):
             raise self.refuse(f"the class {name!r:.80}", "its name is no name that can be called", "rename it")
 
     def _check_name(self, name: str) -> None:
-        if _is_name(name):
+        if is_name(name):
             return
         fix = "give the field an alias that is a name, or choose another format"
         raise self.refuse(f"the argument {name!r}", "it is no name of a keyword argument", fix)
@@ -309,7 +328,7 @@ def _fields_of(named_tuple: Any) -> tuple[str, ...]:
     return fields
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
     """Whether Python reads a text as a name, and as the same: it takes some letters for others."""
     return text.isidentifier() and not keyword.iskeyword(text) and unicodedata.normalize("NFKC", text) == text
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate, product
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from schemagen.context_free.regular import size_of
 from schemagen.context_free.syntax import (
@@ -39,7 +40,7 @@ from schemagen.errors.pointers import pointer_of
 from schemagen.regex import ast, is_empty
 from schemagen.regex.language import matches
 from schemagen.regex.spellings import quoted, quoted_text
-from schemagen.schema.ir import NEVER, SchemaRef, intersection_of
+from schemagen.schema.ir import ANY_OBJECT, NEVER, SchemaRef, intersection_of
 from schemagen.schema.scalars import number_pattern, string_pattern
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ class RuleWriter(ABC):
             UnsupportedSchemaError: The same of a schema.
             UnsatisfiableSchemaError: Nothing can be written.
         """
-        body = self.root()
+        return self.grammar_of(self.root())
+
+    def grammar_of(self, body: Expression) -> ContextFreeGrammar:
+        """Return the rules of texts that were written; errors as for `grammar`."""
         if body == NOTHING:
             raise UnsatisfiableSchemaError(f"no value can be written as {self.format}", why="the schema has none")
         return ContextFreeGrammar("root", {"root": body, **self._rules})
@@ -154,6 +158,11 @@ class RuleWriter(ABC):
         name = self._free_name("part")
         self._rules[name] = body
         return Rule(name)
+
+    @property
+    def place(self) -> str:
+        """A pointer to the schema that is being written."""
+        return self._place
 
     def is_open(self, values: Values) -> bool:
         """Whether a set of values is being written, so that it would stand in itself."""
@@ -289,12 +298,20 @@ class RuleWriter(ABC):
 
     # --- objects -------------------------------------------------------------------------------------------------------
 
-    def declared(self, disjunct: ObjectDisjunct) -> list[Member] | None:
+    def declared(
+        self, disjunct: ObjectDisjunct, counted: Literal["none", "once", "all"] = "none"
+    ) -> list[Member] | None:
         """Return the members that are declared and may be there, in order; None if one that is needed has no value.
 
+        Args:
+            disjunct: The object.
+            counted: Whether `members` counts them: "all" if an undeclared key may count twice that is written twice.
+
         Raises:
-            UnsupportedSchemaError: Members are counted; of a type `UnsupportedTypeError`.
+            UnsupportedSchemaError: Members are counted by their kind; of a type `UnsupportedTypeError`.
         """
+        if any(count.low and not self._may_have(disjunct, count.names) for count in disjunct.counts):
+            return None
         if disjunct.counts:
             fix = "drop negated members"
             raise self.refuse("an object with members counted by their kind", "rules of a grammar do not count", fix)
@@ -306,12 +323,19 @@ class RuleWriter(ABC):
         if not disjunct.required <= {member.key for member in found}:
             return None
         least, most = disjunct.min_properties, disjunct.max_properties
-        is_closed = not self.key_classes(disjunct)
+        is_closed = counted == "all" or not self.key_classes(disjunct)
         few = least > max(len(disjunct.required), 1 if not is_closed or not found else 0)
-        if few or (most is not None and (most < len(found) or (found and not is_closed))):
+        many = most is not None and (most < len(found) or (found and not is_closed))
+        if (few or many) if counted == "none" else (few and not is_closed):
             fix = "drop minProperties and maxProperties, or say by required which members there are"
-            raise self.refuse("an object of so many members", "rules of a grammar do not count members", fix)
+            raise self.refuse("an object of so many members", "rules of a grammar do not count different keys", fix)
         return found
+
+    def _may_have(self, disjunct: ObjectDisjunct, names: ast.Regex) -> bool:
+        """Whether an object may have a member with one of some keys."""
+        if any(values is not NEVER and matches(names, key) for key, values in disjunct.properties):
+            return True
+        return any(not is_empty(ast.conjunction(keys, names)) for keys, _ in self.key_classes(disjunct))
 
     def parts(self, members: list[Member], write: Callable[[Member], Expression]) -> list[tuple[Expression, bool]]:
         """Return members as they are written, each with whether it is needed."""
@@ -321,26 +345,75 @@ class RuleWriter(ABC):
                 found.append((write(member), member.needed))
         return found
 
-    def members(self, parts: Sequence[tuple[Expression, bool]], separator: Expression, *more: Expression) -> Expression:
-        """Return members in order, at least one of them.
+    def members(
+        self,
+        parts: Sequence[tuple[Expression, bool]],
+        separator: Expression,
+        bounds: ObjectDisjunct = ANY_OBJECT,
+        rest: Callable[[int, int | None], Expression] | None = None,
+        *,
+        least: int = 1,
+    ) -> Expression:
+        """Return members in order: for each part and number of members before it the text from there on, made backwards.
 
         Args:
             parts: Each with whether it is needed.
             separator: Between members.
-            more: Undeclared members: the first if it comes first of all, and the part after others. None if there are none.
+            bounds: The object, which says how many members there are at least and at most.
+            rest: Writes undeclared members, at least and at most so many, with separators between them; None if there are none.
+            least: Fewest members in any case.
+
+        Raises:
+            LimitError: Too many numbers of members are to be told apart.
         """
-        first, after = more or (NOTHING, EMPTY_TEXT)
-        optional = next((at for at, (_, needed) in enumerate(parts) if needed), len(parts))
-        for index in reversed(range(len(parts))):
-            part, needed = parts[index]
-            taken = sequence(part, after)
-            first = taken if needed else alternatives(taken, first)
-            if index:
-                following = sequence(separator, part)
-                after = sequence(following if needed else alternatives(EMPTY_TEXT, following), after)
-                # Any of the optional members may be the first: the rest is in several places.
-                after = self.part(after) if 0 < optional >= index - 1 else after
-        return first
+        size, there = len(parts), [0, *accumulate(int(is_needed) for _, is_needed in parts)]
+        low, high = max(bounds.min_properties, least), bounds.max_properties
+        low = low if low > there[-1] else 0
+        is_capped = high is not None and (high < size or rest is not None)
+        top = size if is_capped else max(min(low, size), int(separator != EMPTY_TEXT))
+        if top > 1 and top * size > MAX_RULES:
+            fact = f"{size} members of which {top} are counted, more than {MAX_RULES} rules"
+            raise LimitError(fact, at=self._place, fix="drop minProperties and maxProperties")
+        after = [
+            self._undeclared_after(count, separator, rest, low, high if is_capped else None) for count in range(top + 1)
+        ]
+        for index in reversed(range(size)):
+            part, is_needed = parts[index]
+            counts = range(min(there[index], top), min(index, top) + 1)
+            is_last = {count: count == top and not is_needed and not is_capped for count in counts}
+            uses = Counter(min(count + 1, top) for count in counts)
+            uses.update(count for count in counts if not is_needed and not is_last[count])
+            before = [self.part(each) if uses[count] > 1 else each for count, each in enumerate(after)]
+            here: list[Expression] = [NOTHING] * (top + 1)
+            for count in counts:
+                taken = sequence(separator, part) if count else part
+                following = before[min(count + 1, top)] if high is None or count < high else NOTHING
+                if is_last[count]:
+                    here[count] = sequence(alternatives(EMPTY_TEXT, taken), following)
+                else:
+                    skipped = NOTHING if is_needed else before[count]
+                    here[count] = alternatives(sequence(taken, following), skipped)
+            after = here
+        return after[0]
+
+    @staticmethod
+    def _undeclared_after(
+        count: int,
+        separator: Expression,
+        rest: Callable[[int, int | None], Expression] | None,
+        low: int,
+        high: int | None,
+    ) -> Expression:
+        """Return the undeclared members after so many declared ones."""
+        least, most = max(low - count, 0), None if high is None else high - count
+        if most is not None and most < least:
+            return NOTHING
+        if rest is None or most == 0:
+            return NOTHING if least else EMPTY_TEXT
+        if not count:
+            return rest(least, most)
+        some = sequence(separator, rest(max(least, 1), most))
+        return some if least else alternatives(EMPTY_TEXT, some)
 
     def key_classes(self, disjunct: ObjectDisjunct) -> list[tuple[ast.Regex, Values]]:
         """Return the undeclared keys of an object, in sets whose values are the same, none of them empty.

@@ -151,11 +151,11 @@ class YamlWriter(RuleWriter):
             key = literal(f"{self._key(member.key)}:")
             return sequence(key, self._at(member.values, below, literal(" "), inner))
 
-        return self.members(self.parts(members, written), line)
+        return self.members(self.parts(members, written), line, disjunct)
 
     def _members(self, disjunct: ObjectDisjunct) -> list[Member] | None:
         why = "YAML does not let a key repeat, and no rule remembers keys"
-        return self.declared(self.closed(disjunct, why))
+        return self.declared(self.closed(disjunct, why), "once")
 
     def _key(self, key: str) -> str:
         text = scalar_text(key, in_flow=True)
@@ -180,7 +180,7 @@ class YamlWriter(RuleWriter):
         if members is None:
             return NOTHING
         parts = self.parts(members, lambda each: sequence(literal(f"{self._key(each.key)}: "), self.value(each.values)))
-        body = sequence(literal("{"), self.members(parts, literal(", ")), literal("}"))
+        body = sequence(literal("{"), self.members(parts, literal(", "), disjunct), literal("}"))
         return alternatives(literal("{}") if may_be_empty(disjunct) else NOTHING, body)
 
 

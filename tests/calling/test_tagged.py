@@ -140,18 +140,22 @@ def test_a_call_without_arguments(name):
         ({"properties": {"a": {}, "b": {}}, "maxProperties": 1}, ToolError, "number of arguments is bounded"),
         ({"properties": {}, "required": ["a"]}, ToolError, "no arguments satisfy"),
         ({"properties": {"a": {"const": "</arg_value>"}}}, UnsatisfiableSchemaError, "no "),
-        ({"properties": {"a": {"type": "array", "items": {"$ref": "#/properties/a"}}}}, UnsupportedSchemaError, "recursive"),
-        ({"properties": {"a": {"type": "object"}}}, UnsupportedSchemaError, "may not repeat"),
     ],
 )  # fmt: skip
 def test_limits_are_errors(schema, error, text):
     """What the formats cannot carry is refused, and nothing is weakened."""
     tool = Tool.from_dict({"name": "f", "parameters": {**schema, "additionalProperties": False}})
-    with pytest.raises(error, match=text) as caught:
+    with pytest.raises(error, match=text):
         build(profiles()["glm"], as_tools([tool]), VOCABULARY, (), may_answer=False)
-    if error is UnsupportedSchemaError:
-        assert caught.value.fact == "the arguments of f cannot be written in the format 'glm'"
-        assert "profile='plain'" in caught.value.fix
+
+
+def test_what_rules_cannot_count_is_refused():
+    """The error names the tool, the format and what to do."""
+    tool = Tool.from_dict({"name": "f", "parameters": {"properties": {"a": {"type": "array", "uniqueItems": True}}}})
+    with pytest.raises(UnsupportedSchemaError, match="different items") as caught:
+        build(profiles()["gemma"], as_tools([tool]), VOCABULARY, (), may_answer=False)
+    assert caught.value.fact == "the arguments of f cannot be written in the format 'gemma'"
+    assert (caught.value.at, "profile='plain'" in caught.value.fix) == ("/properties/a", True)
 
 
 def test_a_profile_tags_its_arguments():

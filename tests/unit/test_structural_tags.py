@@ -437,15 +437,30 @@ def test_unions_of_objects_as_tags(style: str, write: Callable[[str, str, str], 
         write("l", x, "list"),
     ):
         assert not derives(spec, text), text
-    both = structural_error(schema({"type": "object", "properties": {"o": {"oneOf": [point, named]}}}, style=style))
-    assert both.at == "/format/json_schema/properties/o/oneOf"
+    one = structural(schema({"type": "object", "properties": {"o": {"oneOf": [point, named]}}}, style=style))
+    assert [derives(one, write("o", value, "dict")) for value in (x, y, x + y, "")] == [True, True, False, False]
 
 
-def structural_error(tag: dict[str, Any]) -> UnsupportedSchemaError:
-    """The error of a format."""
-    with pytest.raises(UnsupportedSchemaError) as caught:
-        structural(tag)
-    return caught.value
+@pytest.mark.parametrize(("style", "write"), [("cohere_xml", cohere), ("minimax_m3_xml", minimax)])
+def test_constants_and_tuples_as_tags(style: str, write: Callable[[str, str, str], str]) -> None:
+    """An object or a list that is listed in an enum, and a list of which each item has a schema."""
+    members = {
+        "c": {"enum": [{"k": 1}, [True], "s"]},
+        "t": {"prefixItems": [{"const": "a"}, {"const": 2}], "minItems": 1},
+    }
+    spec = structural(schema({"type": "object", "properties": members}, style=style))
+    first, second = write("", "a", "raw"), write("", "2", "json")
+    for value in (write("k", "1", "json"), write("", "true", "json")):
+        assert derives(spec, write("c", value, "dict" if "k" in value else "list"))
+    assert derives(spec, write("c", "s", "raw") + write("t", first, "list"))
+    assert derives(spec, write("t", first + second, "list"))
+    for text in (
+        write("c", "", "dict"),
+        write("t", "", "list"),
+        write("t", second, "list"),
+        write("c", "[true]", "json"),
+    ):
+        assert not derives(spec, text), text
 
 
 def test_lists_with_more_to_keep_are_refused() -> None:
@@ -453,7 +468,10 @@ def test_lists_with_more_to_keep_are_refused() -> None:
     value = {"type": "object", "properties": {"l": {"type": "array", "uniqueItems": True}}}
     with pytest.raises(UnsupportedSchemaError) as caught:
         structural(schema(value, style="cohere_xml"))
-    assert caught.value.at == "/format/json_schema/properties/l/uniqueItems"
+    assert caught.value.at == "/format/json_schema/properties/l"
+    spec = structural(schema(value, style="qwen_xml"))
+    assert derives(spec, "<parameter=l>[1, 2]</parameter>")
+    assert not derives(spec, "<parameter=l>[1, 1]</parameter>")
 
 
 def test_a_string_parameter_ends_at_the_first_end() -> None:
@@ -488,6 +506,17 @@ def test_parameters_that_are_not_declared() -> None:
     assert derives(structural(schema(True, style="qwen_xml")), "<parameter=q>text</parameter>")
 
 
+def test_objects_of_parameters_are_closed_together() -> None:
+    """Parts of one schema declare keys for each other, and there are no others; also where texts are left out."""
+    parts = [{"type": "object", "properties": {"a": {"const": 1}}}, {"properties": {"b": {"type": "string"}}}]
+    for options in ({}, {"excludes": ["<|"]}):
+        spec = structural(schema({"allOf": parts}, style="qwen_xml", **options))
+        a, b, other = ("<parameter={}>{}</parameter>".format(*each) for each in (("a", 1), ("b", "<|"), ("c", 1)))
+        assert derives(spec, a)
+        assert derives(spec, a + b) is not bool(options)
+        assert not derives(spec, a + other)
+
+
 def test_parameters_in_any_order() -> None:
     """Each at most once, and those that are required."""
     spec = structural(schema({**TOOL, "required": ["city", "days"]}, style="qwen_xml", any_order=True))
@@ -509,16 +538,37 @@ def test_the_older_name_of_a_style() -> None:
     ("value", "keyword"),
     [
         ({"type": "string"}, "type"),
-        ({"type": "object", "anyOf": [{}]}, "anyOf"),
-        ({"type": "object", "minProperties": 1}, "minProperties"),
-        ({"type": "object", "required": ["a"], "properties": {}}, "required"),
+        (
+            {"type": "object", "not": {"properties": {"a": {"type": "integer"}}, "additionalProperties": {"const": 1}}},
+            "",
+        ),
+        ({"type": "object", "properties": {key: {} for key in "abcdefghi"}}, "properties"),
+        ({"type": "object", "properties": {"a>b": {}}}, "properties/a>b"),
     ],
 )
 def test_what_parameters_cannot_keep_is_refused(value: Any, keyword: str) -> None:
     """A keyword about the object as a whole is an error at its place."""
     with pytest.raises(UnsupportedSchemaError) as caught:
-        structural(schema(value, style="glm_xml"))
-    assert caught.value.at == f"/format/json_schema/{keyword}"
+        structural(schema(value, style="qwen_xml", any_order=True))
+    assert caught.value.at == f"/format/json_schema/{keyword}".rstrip("/")
+
+
+def test_no_parameters_satisfy_a_schema() -> None:
+    """The error says why, at the place of the schema."""
+    with pytest.raises(UnsatisfiableSchemaError, match="forbidden by additionalProperties") as caught:
+        structural(schema({"type": "object", "required": ["a"], "properties": {}}, style="glm_xml"))
+    assert caught.value.at == "/format/json_schema"
+
+
+def test_references_into_a_schema() -> None:
+    """A reference leads to any place of the schema, also from JSON inside of a parameter."""
+    members = {"a": {"type": "array", "items": {"$ref": "#/properties/a"}}, "o": {"$ref": "#"}}
+    for style in ("qwen_xml", "glm_xml"):
+        spec = structural(schema({"type": "object", "properties": members}, style=style))
+        write = WRITTEN[style][1].format
+        assert derives(spec, write("a", "[[], [[]]]") + write("o", '{"a": [], "o": {}}'))
+        assert not derives(spec, write("a", "[1]"))
+        assert not derives(spec, write("o", '{"a": 1}'))
 
 
 # --- texts that JSON must not hold -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pickle
 import sys
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
 import pytest
 import yaml
@@ -598,8 +599,6 @@ def test_markdown_that_is_never_written(text):
     [
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, ""),
         ({"type": "array", "items": {"type": "integer"}, "contains": {"const": 1}}, ""),
-        ({**SCHEMA, "required": [], "minProperties": 2}, ""),
-        ({**SCHEMA, "maxProperties": 1, "required": []}, ""),
         ({**SCHEMA, "additionalProperties": {"type": "integer"}}, ""),
         ({**SCHEMA, "properties": {**SCHEMA["properties"], "n": {"type": "object"}}}, "/properties/n"),
     ],
@@ -609,6 +608,25 @@ def test_what_rules_do_not_remember(as_, schema, at):
     with pytest.raises(UnsupportedSchemaError) as refused:
         compiled(schema, as_)
     assert refused.value.at == at
+
+
+@pytest.mark.parametrize(
+    ("bounds", "counts"), [({"minProperties": 2}, {2, 3}), ({"maxProperties": 1, "required": []}, {0, 1})]
+)
+def test_members_are_counted(bounds, counts):
+    """In YAML, in blocks and between brackets; an element of XML may be left out for null, so there it is refused."""
+    members = {key: {"const": 1} for key in "abc"}
+    schema = {"type": "object", "properties": members, "required": ["b"], "additionalProperties": False} | bounds
+    needed = set(schema["required"])
+    grammar = compiled({"type": "object", "properties": {"o": schema}, "additionalProperties": False}, "yaml")
+    for size in range(4):
+        for keys in combinations("abc", size):
+            text = "o:\n" + "\n".join(f"  {key}: 1" for key in keys) if keys else "o: {}"
+            matcher = grammar.matcher()
+            is_written = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+            assert is_written is (size in counts and needed <= {*keys}), text
+    with pytest.raises(UnsupportedSchemaError):
+        compiled(schema, "xml")
 
 
 def test_negated_containers_are_refused():

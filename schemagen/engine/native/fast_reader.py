@@ -146,7 +146,9 @@ class CorePass:
 
     def left(self, normaliser: Normaliser) -> list[Deferred]:
         """Return what the core left over of the root."""
-        return self._deferred(normaliser, normaliser.root, self._left)
+        root = normaliser.root
+        assert isinstance(root, SchemaRef), "the core reads the schema at a place"
+        return self._deferred(normaliser, root, self._left)
 
     def read(self, normaliser: Normaliser, place: SchemaRef, value: int) -> list[Deferred]:
         """Define a value as what a place allows, and all that is below; return what the core left over."""

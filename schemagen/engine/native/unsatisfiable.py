@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from schemagen.errors import SchemagenError, UnsatisfiableSchemaError
 from schemagen.schema.conflicts import explain
+from schemagen.schema.ir import SchemaRef
 from schemagen.schema.normalise import Normaliser
 from schemagen.threads.clock import Deadline
 
@@ -77,6 +78,7 @@ def _has_values(
         check_time=deadline.check,
     )
     if pointer:
+        assert isinstance(normaliser.root, SchemaRef), "it was made of a document"
         normaliser.root = normaliser.subschemas.reference(normaliser.root, "#" + quote(pointer))
     from schemagen.engine.native.lowering import JsonLowering
 
