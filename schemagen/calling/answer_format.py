@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.free_text import text_not_opening, words
-from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text, Value, parts_of
+from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text, Value
 from schemagen.calling.parameters import (
     WrittenArguments,
     as_keywords,
@@ -37,6 +37,7 @@ from schemagen.graph.reader import Part
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
+from schemagen.vocabulary.marks import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,15 +72,13 @@ class Wire:
         Raises:
             MatcherError: The answer is not complete.
         """
-        matcher = self.graph.reader()
-        data = b""
+        reader = self.graph.reader()
         for token_id in token_ids:
-            if not matcher.accept_token(token_id):
+            if not reader.accept_token(token_id):
                 break
-            data += self.graph.vocabulary.tokens[token_id]
         reading = Reading()
-        for part, start, end in parts_of(matcher):
-            reading.add(part.label, data[start:end].decode("utf-8"))
+        for part, start, end in reader.spans():
+            reading.add(part.label, without_marks(bytes(reader.data[start:end])).decode("utf-8"))
         return reading.answer()
 
 

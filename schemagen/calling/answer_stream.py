@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall
-from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text, Value, parts_of
+from schemagen.calling.labels import Arguments, Begin, CallId, RawCall, TaggedValue, Text, Value
 from schemagen.calling.parameters import ArgumentsReader
 from schemagen.errors import ValidationFailed
 from schemagen.events import (
@@ -33,10 +33,12 @@ from schemagen.events import (
     FieldStarted,
     TextDelta,
 )
+from schemagen.graph.reader import Span
 from schemagen.streaming.field_reader import reader_of, types_of
 from schemagen.streaming.field_types import FieldTypes
 from schemagen.streaming.json_reader import JsonReader
 from schemagen.types.reflection import is_type
+from schemagen.vocabulary.marks import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from schemagen.graph.reader import Part
     from schemagen.streaming.field_reader import FieldReader
 
-    Chain = list[tuple[Part, int, int | None]]
+    Chain = list[Span]
 
 _LANDMARKS = (Text, Value, Arguments, Begin, TaggedValue)
 
@@ -183,7 +185,6 @@ class AnswerReader:
         strict: Whether a value that its type refuses is an error at once. If not, the value is kept as written.
 
     Attributes:
-        data: The bytes read so far.
         text: The words of the answer so far, or the text of its value.
         found: The complete calls.
     """
@@ -191,14 +192,14 @@ class AnswerReader:
     def __init__(
         self, graph: GrammarGraph, judge: Callable[[RawCall, str], ToolCall | ToolResult], *, strict: bool = True
     ) -> None:
-        self.data = bytearray()
         self.text = ""
         self.found: list[ToolCall | ToolResult] = []
         self._graph = graph
-        self._matcher = graph.reader()
+        self._reader = graph.reader()
         self._judge = judge
         self._strict = strict
-        self._done = 0  # landmarks that are over
+        self._skip = 0  # parts that are over in every way
+        self._done = 0  # landmarks after them that are over
         self._grown: _Partial | None = None  # of the one that is open
         self._value: _Value | None = None
         self._said = 0  # characters of the words in it
@@ -216,12 +217,11 @@ class AnswerReader:
         """
         read = 0
         for token_id in token_ids:
-            if not self._matcher.accept_token(token_id):
+            if not self._reader.accept_token(token_id):
                 break
-            self.data += self._graph.vocabulary.tokens[token_id]
             read += 1
         if read:
-            self._advance(self._matcher.readings())
+            self._advance(self._reader.readings(self._skip))
 
     def finish(self) -> None:
         """Read the parts that are decided only by the end of the answer.
@@ -230,7 +230,7 @@ class AnswerReader:
             ValidationFailed: As `read`.
             MatcherError: The answer is not complete.
         """
-        self._advance([[*parts_of(self._matcher)]])
+        self._advance([[Span(*each) for each in self._reader.spans()[self._skip :]]])
         self._emit_certain(frozenset([None]))
         self._events += [] if self._fields is None else self._fields.finish()
 
@@ -238,6 +238,11 @@ class AnswerReader:
         """Return the events since the last call."""
         events, self._events = self._events, []
         return events
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the text so far, without special tokens."""
+        return without_marks(bytes(self._reader.data))
 
     @property
     def open_arguments(self) -> tuple[int, str]:
@@ -264,6 +269,20 @@ class AnswerReader:
                 {way[self._done].label} if len(way) > self._done else self._next(chain[-1][0]) for way, chain in each
             ]
             self._emit_certain(frozenset[Any]().union(*comes))
+        self._skip_decided(chains)
+
+    def _skip_decided(self, chains: list[Chain]) -> None:
+        """Leave out the parts from now on that all ways have in common, up to the last landmark that is over."""
+        decided = landmarks = 0
+        first, *others = chains
+        for number, span in enumerate(first):
+            is_landmark = isinstance(span.part.label, _LANDMARKS)
+            if landmarks + is_landmark > self._done or any(way[number : number + 1] != [span] for way in others):
+                break
+            landmarks += is_landmark
+            decided = number + 1 if is_landmark else decided
+        self._skip += decided
+        self._done -= sum(isinstance(span.part.label, _LANDMARKS) for span in first[:decided])
 
     def _next(self, part: Part) -> frozenset[Any]:
         """The labels of the landmarks that can come next after a part; None for the end."""
@@ -313,7 +332,7 @@ class AnswerReader:
             elif isinstance(landmark.label, Value):
                 self._fields = reader_of(landmark.label.grammar, self._complete(types_of(landmark.label.grammar)))
         grown, before = self._grown, len(self._grown.text)
-        grown.read(self.data, min(len(self.data) if way.end is None else way.end for way in ways))
+        grown.read(self._reader.data, min(len(self._reader.data) if way.end is None else way.end for way in ways))
         certain = min(grown.before(way.marker) for way in ways)
         if isinstance(landmark.label, Text):
             self._say_words(grown.text[self._said : certain])
@@ -377,7 +396,7 @@ class AnswerReader:
         call = self._call
         assert call is not None, "its tool was certain before"
         if landmark.id is not None:
-            call.id = self.data[slice(*landmark.id)].decode()
+            call.id = self._reader.data[slice(*landmark.id)].decode()
         if isinstance(landmark.label, Arguments):
             call.label = landmark.label
             call.python = ArgumentsReader() if landmark.label.is_python else None

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
     from schemagen.engine.protocol import Engine
     from schemagen.grammar.grammar import Grammar
-    from schemagen.graph.reader import GraphReader, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +135,6 @@ class TaggedValue:
         bare = text.removesuffix(self.end)
         is_string = self.has_strings and not (self.others is not None and _reads(self.others, bare))
         return value_as_json(bare, is_string=is_string, set_apart=self.set_apart)
-
-
-def parts_of(reader: GraphReader) -> list[tuple[Part, int, int]]:
-    """Return the parts of a complete answer with the bytes where each begins and ends.
-
-    If its text is both a value and a call, they are those of the call, which ends in a part without text.
-
-    Raises:
-        MatcherError: The answer is not complete.
-    """
-    found = reader.spans()
-    part, _, length = found[-1]
-    if not isinstance(part.label, Value):
-        return found
-    calls = (way for way in reader.readings() if way[-1][0].final and way[-1][0].language is None)
-    return next(([(p, start, length if end is None else end) for p, start, end in way] for way in calls), found)
 
 
 class Reading:

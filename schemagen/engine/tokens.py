@@ -58,7 +58,10 @@ def with_text_tokens(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Con
         known[token] = alternatives(others, run) if others.wanted else run
     if not known:
         return grammar
-    return replace(grammar, rules={name: substituted(body, known) for name, body in grammar.rules.items()})
+    rules, marked = (
+        {name: substituted(body, known) for name, body in bodies.items()} for bodies in (grammar.rules, grammar.marked)
+    )
+    return replace(grammar, rules=rules, marked=marked)
 
 
 def _text_ids(token: Token, vocabulary: Vocabulary) -> list[int]:

@@ -1,8 +1,8 @@
 """Grammars one after another, each starting at any byte: free text, markers and calls, thoughts and an answer.
 
 A tool call in a model's answer is not one language but several: free text, a marker, the name, JSON arguments, a closing
-marker, perhaps the next call. Each of them is a *part*; a `GrammarGraph` is a graph of parts. A `GraphReader`, the
-nondeterministic automaton of the graph itself, splits an answer into its parts.
+marker, perhaps the next call. Each of them is a *part*; a `GrammarGraph` is a graph of parts, and a `PartReader` tells which
+part of an answer is where.
 
 For decoding the graph is compiled into one context-free grammar with a rule for each part: its text, then the rule of any part
 that may follow, after a special token or directly. Regular expressions are texts of the grammar, JSON values are embedded in
@@ -34,19 +34,19 @@ from schemagen.context_free.syntax import (
     alternatives,
     bounded,
     guests_in,
+    labelled,
     refuse_tokens,
     sequence,
     substituted,
 )
-from schemagen.engine.native.lowering import compile_language
+from schemagen.engine.native.context_free import Labelable, compile_to_label, label
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for, with_text_tokens
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.languages import Assembly, has_no_lexer
-from schemagen.grammar.pipeline import engine_of_rules
 from schemagen.grammar.specs import Regex
-from schemagen.graph.reader import GraphReader
+from schemagen.graph.reader import PartReader
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import Limits
-    from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.engine.protocol import Matcher
     from schemagen.graph.reader import Part
     from schemagen.vocabulary import Vocabulary
 
@@ -72,7 +72,7 @@ class GrammarGraph:
         vocabulary: The tokens of the model; grammars among the parts must use the same vocabulary.
         limits: Bounds on the work, as for `schemagen.compile`.
 
-    Cost: the first matcher compiles each grammar of the graph once more.
+    Cost: the first matcher compiles each grammar of the graph once more, and the first reader the rules.
     """
 
     thought_tokens = 0
@@ -98,12 +98,9 @@ class GrammarGraph:
         """
         return self._engine.matcher()
 
-    def reader(self) -> GraphReader:
-        """Return a cursor at the start of a text, which finds the bytes of each part.
-
-        It reads bytes, so grammars among the parts must neither name nor count tokens.
-        """
-        return GraphReader(self.parts, self._engines, self.starts, self.vocabulary)
+    def reader(self) -> PartReader:
+        """Return a cursor at the start of a text, which finds the bytes of each part."""
+        return PartReader(self._labelled.matcher(), self._preferred, self._over)
 
     @cached_property
     def token_table(self) -> _core.TokenTable | None:
@@ -123,22 +120,33 @@ class GrammarGraph:
         return self._engine.matcher().tokens_to_finish() or 0
 
     @cached_property
-    def _engine(self) -> _core.Constraint:
-        """The graph as one automaton."""
-        rules = with_text_tokens(rules_of(self.parts, self.starts), self.vocabulary)
-        over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
-        return engine_of_rules(rules, over, options, embed=lambda inner: _embedded(inner, over))
+    def _rules(self) -> ContextFreeGrammar:
+        return with_text_tokens(rules_of(self.parts, self.starts), self.vocabulary)
 
     @cached_property
-    def _engines(self) -> list[Engine | None]:
-        """The engine of each part."""
-        languages = (part.language for part in self.parts)
-        return [
-            cast("Engine | None", each)
-            if each is None or isinstance(each, Grammar)
-            else compile_language(each, self.vocabulary)
-            for each in languages
-        ]
+    def _over(self) -> Vocabulary:
+        return marked_for(self._rules, self.vocabulary)
+
+    @cached_property
+    def _compiled(self) -> Labelable:
+        """The graph as one automaton."""
+        options = Options(limits=self.limits)
+        return compile_to_label(self._rules, self._over, options, lambda inner: _embedded(inner, self._over))
+
+    @property
+    def _engine(self) -> _core.Constraint:
+        return self._compiled.constraint
+
+    @cached_property
+    def _labelled(self) -> _core.Constraint:
+        """It, once its parts are labelled."""
+        label(self._compiled, self._rules, self._over, Options(limits=self.limits))
+        return self._engine
+
+    @cached_property
+    def _preferred(self) -> list[Part]:
+        """The parts that are reached, in the order of `_by_preference`."""
+        return [self.parts[index] for index in _by_preference(self.parts, self.starts)]
 
 
 def _embedded(spec: Grammar | Inside, vocabulary: Vocabulary) -> _core.Constraint:
@@ -171,11 +179,31 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
         UnsupportedGrammarError: A part with a lexer names tokens.
     """
     assembly = Assembly()
+    starts = tuple(starts)
+    bodies: list[tuple[Expression, Expression]] = []
     calls = [assembly.new_rule(str(part.label)) for part in parts]
     for part, call in zip(parts, calls, strict=True):
         text = bounded(_text(part, assembly), part.most_tokens, str(part.label))
-        assembly.rules[call.name] = sequence(text, _rest(part, calls))
-    return assembly.grammar(alternatives(*(calls[index] for index in starts)), "the answer")
+        bodies.append((text, _rest(part, calls)))
+        assembly.rules[call.name] = sequence(*bodies[-1])
+    grammar = assembly.grammar(alternatives(*(calls[index] for index in starts)), "the answer")
+    marked: dict[str, Expression] = {}
+    for index in _by_preference(parts, starts):
+        text, rest = bodies[index]
+        marked[calls[index].name] = sequence(labelled(text, str(index)), rest)
+    return replace(grammar, marked=marked)
+
+
+def _by_preference(parts: tuple[Part, ...], starts: Iterable[int]) -> list[int]:
+    """Return the indices of the parts that are reached; of two that a text could begin with the first one counts."""
+    found: dict[int, None] = {}
+    waiting = [*starts]
+    for index in waiting:
+        if index not in found:
+            found[index] = None
+            part = parts[index]
+            waiting += [*part.following, *(each for indices in part.special.values() for each in indices)]
+    return [*found]
 
 
 def _rest(part: Part, calls: list[Rule]) -> Expression:

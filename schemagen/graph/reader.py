@@ -1,31 +1,24 @@
-"""`Part`, and `GraphReader`, which reads a text over a `GrammarGraph` and splits it into the parts of the graph.
+"""`Part`, and `PartReader`, which tells which part of a `GrammarGraph` is where in a text.
 
-*Threads* read a text. Each thread is a part and a matcher in it. Where the text of a part may end, the reader starts threads
-for the parts that may follow; it drops a thread whose part cannot read a byte. So this is the nondeterministic automaton of the
-graph, byte by byte, and each of its threads is one way to read the text:
+The rules of the parts are labelled, so the matcher of the graph finds them (core/context_free/captures.hpp): the events of a
+reading are the places where its parts begin and end. While a text is open it may have several readings:
 
 - A token may end the text, hold a whole marker and begin the JSON.
-- An end marker inside a JSON string ends nothing: the only thread is that of the JSON part, which reads the marker.
-- A marker that is a special token has no bytes. It is an edge of the graph, taken where the text of its part may end.
-
-The reader makes no masks: the compiled grammar does. Both accept the same texts.
-
-Invariants: matchers of threads only move forward between two calls of `rollback`; a dropped thread keeps its position, so that
-`rollback` can bring it back.
+- An end marker inside a JSON string ends nothing: the only reading is that of the JSON part.
+- A marker that is a special token has no bytes of text. Its mark stands between two parts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.checks import check_bytes, check_steps, check_token_id
 from schemagen.errors import MatcherError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from schemagen.engine.protocol import Engine, Matcher
+    from schemagen import _core
     from schemagen.grammar.grammar import Grammar
     from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
@@ -52,214 +45,77 @@ class Part:
     most_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where the text of a part begins, linked to the span of the part before."""
+class Span(NamedTuple):
+    """A part in a text.
 
-    part: int
-    start: int
-    previous: Span | None
-
-
-@dataclass(slots=True, eq=False)
-class Thread:
-    """A part that is being read: its matcher, and the number of steps the matcher has made."""
-
-    span: Span
-    matcher: Matcher | None
-    steps: int = 0
-
-    def read(self, data: bytes) -> bool:
-        """Advance by some bytes, all of them or nothing."""
-        if self.matcher is None or not self.matcher.accept_bytes(data):
-            return False
-        self.steps += 1
-        return True
-
-    def may_end(self) -> bool:
-        """Whether the text of the part may end here."""
-        return self.matcher is None or self.matcher.is_accepting()
-
-    def back_to(self, steps: int) -> None:
-        """Undo all but the first ``steps`` steps."""
-        if self.matcher is not None and self.steps > steps:
-            self.matcher.rollback(self.steps - steps)
-        self.steps = min(self.steps, steps)
-
-
-_Live = tuple[tuple[Thread, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """The live threads with their steps, and the number of bytes read."""
-
-    live: _Live
-    position: int
-    terminated: bool = False
-
-
-class GraphReader:
-    """A cursor in one text.
-
-    Args:
-        parts: The graph.
-        engines: The engine of each part.
-        starts: Indices of the parts that a text may begin with.
-        vocabulary: The tokens of the model.
+    Attributes:
+        part: The part.
+        start: Offset of its first byte in `PartReader.data`.
+        end: Offset after its last byte; None while it is open.
     """
 
-    __slots__ = ("_engines", "_history", "_parts", "_vocabulary")
+    part: Part
+    start: int
+    end: int | None
 
-    def __init__(
-        self, parts: Sequence[Part], engines: Sequence[Engine | None], starts: Iterable[int], vocabulary: Vocabulary
-    ) -> None:
+
+class PartReader:
+    """A cursor in one text, which reads tokens and finds the parts.
+
+    Args:
+        matcher: A matcher of the labelled graph, at the start.
+        parts: The part of each label.
+        vocabulary: The vocabulary that the graph is compiled over.
+
+    Attributes:
+        data: The bytes of the tokens so far; special tokens that the graph names have marks in the place of a text.
+    """
+
+    def __init__(self, matcher: _core.Matcher, parts: Sequence[Part], vocabulary: Vocabulary) -> None:
+        self.data = bytearray()
+        self._matcher = matcher
         self._parts = parts
-        self._engines = engines
         self._vocabulary = vocabulary
-        self._history = [_State(_live(self._spawn(starts, 0, None)), 0)]
-
-    def __repr__(self) -> str:
-        """Show the number of steps."""
-        return f"GraphReader(steps={len(self._history) - 1}, terminated={self.is_terminated()})"
-
-    # --- reading -----------------------------------------------------------------------------------------------------
 
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; return False, and change nothing, if it is not allowed."""
-        vocabulary, token_id = self._vocabulary, check_token_id("accept_token", token_id)
-        state = self._history[-1]
-        if state.terminated or not 0 <= token_id < vocabulary.size:
+        if not self._matcher.accept_token(token_id):
             return False
-        if token_id in vocabulary.eos_token_ids:
-            return self._accept_special(token_id, ends=True) or self._end()
-        data = vocabulary.tokens[token_id]
-        return self.accept_bytes(data) if data else self._accept_special(token_id)
-
-    def _end(self) -> bool:
-        state, accepting = self._history[-1], self.is_accepting()
-        if accepting:
-            self._history.append(_State(state.live, state.position, terminated=True))
-        return accepting
-
-    def accept_bytes(self, data: bytes) -> bool:
-        """Advance by text, all of it or nothing; counts as one step for `rollback`."""
-        check_bytes(data)
-        state = self._history[-1]
-        if state.terminated:
-            return False
-        threads = self._read([thread for thread, _ in state.live], data, state.position)
-        if not threads:
-            self._restore(state)
-            return False
-        self._history.append(_State(_live(threads), state.position + len(data)))
+        if not self._matcher.is_terminated():
+            self.data += self._vocabulary.tokens[token_id]
         return True
-
-    def _accept_special(self, token_id: int, *, ends: bool = False) -> bool:
-        """Advance by a token without bytes. If it ends a text (``ends``), terminate where the text may end."""
-        state = self._history[-1]
-        threads: list[Thread] = []
-        for thread, _ in state.live:
-            following = self._parts[thread.span.part].special.get(token_id, ())
-            if following and thread.may_end():
-                threads.extend(self._spawn(following, state.position, thread.span))
-        if threads:
-            over = ends and any(self._parts[each.span.part].final and each.may_end() for each in threads)
-            self._history.append(_State(_live(threads), state.position, over))
-        return bool(threads)
-
-    def _read(self, threads: list[Thread], data: bytes, position: int) -> list[Thread]:
-        """Return the threads after some bytes, none if no thread can read them; dropped threads keep their positions."""
-        for offset in range(len(data)):
-            byte = data[offset : offset + 1]
-            kept = [thread for thread in threads if thread.read(byte)]
-            threads = list(kept)
-            for thread in kept:
-                following = self._parts[thread.span.part].following
-                if following and thread.may_end():
-                    threads.extend(self._spawn(following, position + offset + 1, thread.span))
-            if not threads:
-                return []
-        return threads
-
-    def _spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[Thread]:
-        """Return threads at the start of some parts, and of the parts that follow one whose text may be empty."""
-        threads: list[Thread] = []
-        for index in indices:
-            engine = self._engines[index]
-            span = Span(index, position, previous)
-            thread = Thread(span, None if engine is None else engine.matcher())
-            threads.append(thread)
-            if thread.may_end():
-                threads.extend(self._spawn(self._parts[index].following, position, span))
-        return threads
-
-    # --- the position ------------------------------------------------------------------------------------------------
 
     def is_accepting(self) -> bool:
         """Whether the text may end here."""
-        return self._ending() is not None
-
-    def is_terminated(self) -> bool:
-        """Whether EOS was accepted."""
-        return self._history[-1].terminated
+        return self._matcher.is_accepting()
 
     def spans(self) -> list[tuple[Part, int, int]]:
-        """Return the parts of the text so far with the bytes where each begins and ends.
+        """Return the parts of the text so far, which is complete, with the bytes where each begins and ends.
+
+        Of several readings it is the one whose first different part begins earlier, or ends later, or is the first of those
+        that may follow.
 
         Raises:
             MatcherError: The text may not end here.
         """
-        thread = self._ending()
-        if thread is None:
+        events = self._matcher.whole_reading()
+        if events is None:
             raise MatcherError("the text is not complete", fix="read the text to its end before you ask for its parts")
-        return [
-            (part, start, self._history[-1].position if end is None else end)
-            for part, start, end in self._chain(thread)
-        ]
+        return [(part, start, end or start) for part, start, end in self._spans(events)]
 
-    def readings(self) -> list[list[tuple[Part, int, int | None]]]:
-        """Return every way to read the text so far: its parts with the bytes where each begins and ends.
+    def readings(self, skip: int = 0) -> list[list[Span]]:
+        """Return every way to read the text so far, without its first ``skip`` parts; the last part is open."""
+        found: dict[tuple[tuple[int, bool, int], ...], None] = {}
+        for events in self._matcher.readings(2 * skip):
+            is_closed = events and not events[-1][1]
+            found[tuple(events[:-1] if is_closed else events)] = None
+        return [self._spans(events) for events in found]
 
-        The end of the last part is None, because that part is open. The common start of all ways is decided.
-        """
-        return [self._chain(thread) for thread, _ in self._history[-1].live]
-
-    def _chain(self, thread: Thread) -> list[tuple[Part, int, int | None]]:
-        """The parts that a thread has passed, and its current one."""
-        chain: list[tuple[Part, int, int | None]] = []
-        end: int | None = None
-        span: Span | None = thread.span
-        while span is not None:
-            chain.append((self._parts[span.part], span.start, end))
-            end = span.start
-            span = span.previous
-        chain.reverse()
-        return chain
-
-    def _ending(self) -> Thread | None:
-        """The thread with which the text may end here."""
-        live = self._history[-1].live
-        return next((t for t, _ in live if self._parts[t.span.part].final and t.may_end()), None)
-
-    # --- going back --------------------------------------------------------------------------------------------------
-
-    def rollback(self, count: int = 1) -> None:
-        """Undo the last ``count`` accepted steps.
-
-        Raises:
-            MatcherError: Fewer steps were accepted.
-            OptionTypeError: ``count`` is not a whole number.
-        """
-        if undone := check_steps(count, len(self._history) - 1):
-            del self._history[-undone:]
-            self._restore(self._history[-1])
-
-    @staticmethod
-    def _restore(state: _State) -> None:
-        for thread, steps in state.live:
-            thread.back_to(steps)
-
-
-def _live(threads: list[Thread]) -> _Live:
-    return tuple((thread, thread.steps) for thread in threads)
+    def _spans(self, events: Sequence[tuple[int, bool, int]]) -> list[Span]:
+        found: list[Span] = []
+        for label, opens, at in events:
+            if opens:
+                found.append(Span(self._parts[label], at, None))
+            else:
+                found[-1] = found[-1]._replace(end=at)
+        return found

@@ -28,12 +28,13 @@ from schemagen.prompts.messages import template_text
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
+from schemagen.vocabulary.marks import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.grammar.grammar import Grammar
-    from schemagen.graph.reader import GraphReader
+    from schemagen.graph.reader import PartReader
     from schemagen.vocabulary import Vocabulary
 
 _THOUGHTS, _ANSWER = "the thoughts", "the answer"
@@ -156,14 +157,11 @@ class ReasoningGrammar(GrammarGraph):
         super().__init__(parts, [len(parts) - 1], vocabulary, answer.limits)
         marker, marker_id = thinker.pieces[0]
         self.marker = marker.encode() if marker_id is None else b""
-        # The end of the thoughts does not depend on the answer, so the splitter allows any text there.
-        split = _thinking([Part(ast.ANY_STRING, final=True, label=_ANSWER)], thinker, vocabulary)
-        self._split = GrammarGraph(split, [len(split) - 1], vocabulary)
         self.thought_tokens = most + _most_tokens(thinker)
 
     def thought_reader(self) -> ThoughtReader:
         """Return a reader of one generation."""
-        return ThoughtReader(self._split.reader(), self.vocabulary, self.marker)
+        return ThoughtReader(self.reader(), self.vocabulary, self.marker)
 
     def split(self, token_ids: Iterable[int]) -> tuple[str, str, int]:
         """Return the text of the answer, the thoughts, and the number of tokens of the thoughts including their end.
@@ -184,25 +182,29 @@ class ThoughtReader:
         marker: The marker that ends the thoughts; empty if it is a special token.
 
     Attributes:
-        answer_start: Offset of the first byte of the answer; None until it is certain.
         thought_tokens: The number of tokens before the first one with a byte of the answer.
     """
 
-    def __init__(self, reader: GraphReader, vocabulary: Vocabulary, marker: bytes) -> None:
+    def __init__(self, reader: PartReader, vocabulary: Vocabulary, marker: bytes) -> None:
         self._reader = reader
         self._vocabulary = vocabulary
         self._marker = marker
-        self._data = b""
+        self._data = bytearray()  # with marks in the place of special tokens
+        self._start: int | None = None  # of the answer
         self._end: int | None = None  # of the thoughts
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
         self._told = 0  # bytes of thoughts returned so far
-        self.answer_start: int | None = None
         self.thought_tokens = 0
 
     @property
     def is_over(self) -> bool:
         """Whether the thoughts and the text that ends them are over."""
-        return self.answer_start is not None
+        return self._start is not None
+
+    @property
+    def answer_start(self) -> int | None:
+        """Offset of the first byte of the answer in the text without special tokens; None until it is certain."""
+        return None if self._start is None else len(without_marks(bytes(self._data[: self._start])))
 
     def feed(self, token_ids: Iterable[int]) -> tuple[str, bytes]:
         """Read tokens; return the new text of the thoughts, as far as it is certain, and the new bytes of the answer.
@@ -213,25 +215,27 @@ class ThoughtReader:
         for token_id in token_ids:
             if token_id in self._vocabulary.eos_token_ids:
                 continue
-            if self.answer_start is None and not self._reader.accept_token(token_id):
+            if self._start is not None:
+                self._data += self._vocabulary.tokens[token_id]
+                continue
+            if not self._reader.accept_token(token_id):
                 break
-            self._data += self._vocabulary.tokens[token_id]
-            if self.answer_start is None:
-                self._look()
-        begin = len(self._data) if self.answer_start is None else self.answer_start
-        return self._thoughts(), self._data[max(before, begin) :]
+            self._data += self._reader.data[len(self._data) :]
+            self._look()
+        begin = len(self._data) if self._start is None else self._start
+        return self._thoughts(), without_marks(bytes(self._data[max(before, begin) :]))
 
     def _look(self) -> None:
         """Look for the start of the answer, and count the token if it is one of the thoughts."""
         parts = self._reader.readings()[-1]
-        self.answer_start = next((start for part, start, _ in parts if part.label is _ANSWER), None)
+        self._start = next((start for part, start, _ in parts if part.label is _ANSWER), None)
         self._end = next((end for part, _, end in parts if part.label is _THOUGHTS), None)
-        if self.answer_start is None or len(self._data) == self.answer_start:
+        if self._start is None or len(self._data) == self._start:
             self.thought_tokens += 1
 
     def _thoughts(self) -> str:
         """Return the new text of the thoughts; bytes that may begin the marker are held back."""
-        text = self._data[: self._end]
+        text = bytes(self._data[: self._end])
         hidden = _overlap(text, self._marker) if self._end is None else len(self._marker)
         text = text[: len(text) - hidden]
         new = text[self._told :]

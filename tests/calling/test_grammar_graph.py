@@ -16,6 +16,7 @@ from schemagen.calling import ToolResult, profiles
 from schemagen.calling.answer_format import build, write_calls
 from schemagen.calling.answer_stream import AnswerReader
 from schemagen.calling.free_text import text_not_opening, words
+from schemagen.calling.labels import Arguments, Begin, TaggedValue, Text
 from schemagen.calling.tools import as_tools
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
@@ -26,6 +27,8 @@ from schemagen.reference.index import ReferenceEngine
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.testing import mask_of
+from schemagen.vocabulary.marks import without_marks
+from tests.calling.graph_reader import GraphReader
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -42,6 +45,7 @@ ANSWERS = [
     [("get", '{"city": "Pa\\n</tool_call>\\"é"}')],
     [("send", '{"n": 3, "ok": true, "tags": ["True", null]}'), ("get", '{"city": "x", "unit": "f"}')],
 ]
+LANDMARKS = (Text, Arguments, Begin, TaggedValue)
 MODES = {
     "auto": {},
     "parallel": {"parallel": True},
@@ -101,6 +105,18 @@ def cut(rng, vocabulary, data):
     return ids
 
 
+def landmarks_of(ways, data=b""):
+    """Return where the parts with content are in each way, in the text without marks."""
+
+    def text(at):
+        return None if at is None else at - (at - len(without_marks(bytes(data[:at])))) if data else at
+
+    return {
+        tuple((part.label, text(start), text(end)) for part, start, end in way if isinstance(part.label, LANDMARKS))
+        for way in ways
+    }
+
+
 def read_by(reader, vocabulary):
     """Return the tokens that a reader reads, each of them tried."""
     found = []
@@ -127,7 +143,7 @@ def test_masks_are_exact(profile, special, mode):
             continue
         text = write_calls(profile, answer) if answer else "Hé } <tool ]"
         before = "Sure: " if answer and flags.get("may_answer", True) and not profile.is_anchored else ""
-        matcher, reader = wire.graph.matcher(), wire.graph.reader()
+        matcher, reader, parts = wire.graph.matcher(), GraphReader(wire.graph), wire.graph.reader()
         tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
         for token_id in [*tokens, None]:
             if token_id is None or rng.random() < 0.4:
@@ -135,8 +151,12 @@ def test_masks_are_exact(profile, special, mode):
             if token_id is not None:
                 assert matcher.accept_token(token_id)
                 assert reader.accept_token(token_id)
+                assert parts.accept_token(token_id)
+                assert landmarks_of(parts.readings(), parts.data) <= landmarks_of(reader.readings())
         assert matcher.is_accepting()
         assert reader.is_accepting()
+        assert parts.is_accepting()
+        assert landmarks_of([parts.spans()], parts.data) == landmarks_of([reader.spans()])
         read = wire.read(tokens)
         assert write_calls(profile, ((call.tool.name, call.json) for call in read.calls)) == (
             text if answer else write_calls(profile, [])
@@ -183,7 +203,7 @@ def test_one_token_may_cross_everything(hermes):
     """A token ends a call, holds the next one whole and begins to close it; one ends text and begins JSON."""
     vocabulary = hermes.graph.vocabulary
     index = {token: i for i, token in enumerate(vocabulary.tokens)}
-    matcher = hermes.graph.reader()
+    matcher = GraphReader(hermes.graph)
     for each in (hermes.graph.matcher(), matcher):
         assert each.accept_token(index[b'hi<tool_call>{"'])
         assert each.accept_bytes(b'name": "send", "arguments": {"n": 1')
@@ -263,10 +283,11 @@ def test_the_end(hermes):
 
 def test_no_half_character_ends_a_text(hermes):
     """EOS is not allowed inside a character, nor inside a call."""
-    matcher = hermes.graph.reader()
-    for each in (hermes.graph.matcher(), matcher):
+    for each in (hermes.graph.matcher(), GraphReader(hermes.graph)):
         assert each.accept_bytes(b"\xc3")
         assert not each.is_accepting()
+    matcher = hermes.graph.reader()
+    assert matcher.accept_token(0xC3)
     with pytest.raises(MatcherError, match="not complete"):
         matcher.spans()
 
