@@ -68,6 +68,21 @@ def test_the_same_texts_as_the_processor_on_the_host(spec, mode, model, bundled_
         assert torch.equal(generate(model, processor, rows, bundled_vocabulary, **MODES[mode]), expected)
 
 
+@pytest.mark.parametrize("mode", ["greedy", "sampling", "beams"])
+def test_a_table_that_comes_to_the_limits_of_its_grammar(mode, model, bundled_vocabulary):
+    """Its states without a row are masked on the host."""
+    inner = {"properties": {"a": {"type": "string", "pattern": "^[a-z]{0,20}(x|yz)+[0-9]{2,9}$"}}, "required": ["a"]}
+    names = {"type": "string", "pattern": "^([A-Z]{2,8} ?)+$"}
+    wide = {"type": "object", "properties": {"x": {"type": "object", **inner}, "y": names}, "required": ["x", "y"]}
+    limits = schemagen.Limits(max_states=150)
+    grammar = schemagen.compile(wide, bundled_vocabulary, limits=limits, whitespace="compact", cache=None)
+    processor = DeviceLogitsProcessor(grammar, pad_token_id=0, max_states=20)
+    expected = generate(model, LogitsProcessor(grammar, pad_token_id=0), 2, bundled_vocabulary, **MODES[mode])
+    for _ in range(2):
+        assert torch.equal(generate(model, processor, 2, bundled_vocabulary, **MODES[mode]), expected)
+    assert processor._tables._full == {0}
+
+
 def test_a_batch_mixes_grammars(model, bundled_vocabulary):
     """Each prompt has its own grammar, or none."""
     grammars = [
