@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.pattern_groups import rules_of_pattern
 from schemagen.context_free.syntax import (
@@ -151,8 +151,7 @@ class GrammarGraph:
 
 def _embedded(spec: Grammar | Inside, vocabulary: Vocabulary) -> _core.Constraint:
     """Return the automaton of a part, or of a grammar embedded in one."""
-    made = spec.grammar.engine_inside(spec.spec, vocabulary) if isinstance(spec, Inside) else spec.compiled_again()
-    return cast("_core.Constraint", made)
+    return spec.grammar.engine_inside(spec.spec, vocabulary) if isinstance(spec, Inside) else spec.compiled_again()
 
 
 @dataclass(frozen=True)

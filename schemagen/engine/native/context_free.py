@@ -194,12 +194,18 @@ def _compile_counting(
         counted = _compile(_replaced(grammar, Guest), vocabulary, options, compiled)
         if not any(isinstance(each, TokenBound) for each in counted_in(grammar)):
             return counted
-        without = _replaced(grammar, lambda each: each.inner if isinstance(each, TokenBound) else Guest(each))
-        free = _compile(without, vocabulary, options, compiled)
+        free = _compile(_replaced(_without_bounds(grammar), Guest), vocabulary, options, compiled)
         builder = builder_of(options)
         if builder.shares(counted.constraint) and builder.shares(free.constraint):
             return replace(counted, constraint=builder.counting(free.constraint, counted.constraint))
     raise _replaced_too_often()
+
+
+def _without_bounds(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
+    """Return a grammar without its bounds of tokens; runs of whole tokens stay."""
+    while any(isinstance(each, TokenBound) for each in counted_in(grammar)):
+        grammar = _replaced(grammar, lambda each: each.inner if isinstance(each, TokenBound) else each)
+    return grammar
 
 
 def _replaced(grammar: ContextFreeGrammar, by: Callable[[TokenRun | TokenBound], Expression]) -> ContextFreeGrammar:
