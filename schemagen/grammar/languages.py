@@ -214,10 +214,12 @@ class Assembly:
     Attributes:
         rules: The bodies so far.
         left_out: Tokens that no text has.
+        marked: The bodies with marks, of rules with labelled parts.
     """
 
     def __init__(self) -> None:
         self.rules: dict[str, Expression] = {}
+        self.marked: dict[str, Expression] = {}
         self.left_out: list[Token] = []
         self._taken_over: dict[ContextFree[Any], Expression] = {}
 
@@ -245,6 +247,12 @@ class Assembly:
         calls: dict[Expression, Expression] = {Rule(name): new for name, new in names.items()}
         for name, body in grammar.rules.items():
             self.rules[names[name].name] = substituted(body, calls)
+        for name in grammar.marked.keys() - names.keys():
+            names[name] = Rule(self.free_name(name))
+            self.marked[names[name].name] = EMPTY_TEXT  # taken, likewise
+            calls[Rule(name)] = names[name]
+        for name, body in grammar.marked.items():
+            self.marked[names[name].name] = substituted(body, calls)
         return names[grammar.start]
 
     def new_rule(self, name: str) -> Rule:
@@ -263,17 +271,18 @@ class Assembly:
 
     def free_name(self, name: str) -> str:
         """Return a name for a rule that none has yet."""
-        if name not in self.rules:
+        if name not in self.rules and name not in self.marked:
             return name
         number = 2
-        while f"{name} {number}" in self.rules:
+        while f"{name} {number}" in self.rules or f"{name} {number}" in self.marked:
             number += 1
         return f"{name} {number}"
 
     def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
         """Return the grammar of an expression over these rules."""
         start = self.free_name(start)
-        return ContextFreeGrammar(start, {start: body, **self.rules}, left_out=tuple(self.left_out))
+        rules = {start: body, **self.rules}
+        return ContextFreeGrammar(start, rules, left_out=tuple(self.left_out), marked=self.marked)
 
 
 def has_no_lexer(grammar: ContextFreeGrammar) -> bool:
