@@ -228,7 +228,12 @@ def repeat(inner: Expression, low: int, high: int | None) -> Expression:
         return inner
     if isinstance(inner, Text):
         return Text(ast.repeat(inner.regex, low, high))
-    if isinstance(inner, TokenRun) and inner.low == inner.high == 1 and inner.within is None:
+    if (
+        isinstance(inner, TokenRun)
+        and inner.low == inner.high == 1
+        and inner.within is None
+        and not (inner.but and low > 1)
+    ):
         run = replace(inner, low=max(low, 1), high=high)
         return run if low else alternatives(run, EMPTY_TEXT)
     return Repeat(inner, low, high)
