@@ -422,6 +422,14 @@ def counted_among(bodies: Iterable[Expression]) -> list[TokenRun | TokenBound]:
     return list(found)
 
 
+def without_bounds(rules: dict[str, Expression]) -> dict[str, Expression]:
+    """Return rules without the bounds of their tokens."""
+    while bounds := [each for each in counted_among(rules.values()) if isinstance(each, TokenBound)]:
+        known: dict[Expression, Expression] = {each: each.inner for each in bounds}
+        rules = {name: substituted(body, known) for name, body in rules.items()}
+    return rules
+
+
 def leaves(rules: Mapping[str, Expression]) -> Iterator[Expression]:
     """Yield what rules are made of, in their order."""
     todo = list(rules.values())[::-1]
