@@ -157,10 +157,11 @@ def texts_of(run: TokenRun, vocabulary: Vocabulary) -> ast.Regex:
             spelled = ast.union(*(ast.literal(vocabulary.tokens[each].decode()) for each in members))
             return ast.repeat(spelled, run.low, None)
     left_out = {vocabulary.tokens[each] for token in run.but for each in any_ids_of(token, vocabulary)}
-    if left_out:
-        left_out -= {vocabulary.tokens[each] for each in members_of(run, vocabulary)}
-    characters = [text for each in left_out if len(text := each.decode(errors="replace")) == 1]
-    return ast.conjunction(every, ast.complement(ast.union(*map(ast.literal, characters))))
+    characters = {each for each in left_out if len(each) == 1 and each.isascii()}  # others may have several spellings
+    if characters:
+        characters -= {vocabulary.tokens[each] for each in members_of(run, vocabulary)}
+    spelled = ast.union(*(ast.literal(each.decode()) for each in sorted(characters)))
+    return ast.conjunction(every, ast.complement(spelled))
 
 
 @lru_cache(maxsize=8)

@@ -116,6 +116,10 @@ CASES: list[tuple[Any, list[Parts]]] = [
         structural({"type": "any_tokens", "max_tokens": 2, "exclude_tokens": [3, "a"]}),
         [[(0, 2, [*TEXT[1:2], *TEXT[3:]], ".*")]],
     ),
+    (
+        structural({"type": "any_tokens", "max_tokens": 2, "exclude_tokens": [9]}),
+        [[(0, 2, [each for each in TEXT if each != b"\xc3\xa9"], ".*")]],
+    ),
     (structural({"type": "exclude_token", "exclude_tokens": [1, "\n"]}), [[(1, 1, [*WHOLE[1:4], *WHOLE[5:]])]]),
     (
         structural(
