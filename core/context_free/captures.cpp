@@ -48,7 +48,8 @@ bool CaptureGrammar::is_better(const Event* one, const Event* other) {
         if (a >= b) first = std::exchange(one, one->before);
         if (b >= a) second = std::exchange(other, other->before);
     }
-    if (!first || !second) return first != nullptr;
+    // Where one list goes on, the next event of the other one is still to come, at a later byte.
+    if (!first || !second) return first ? first->opens : second && !second->opens;
     if (first->opens != second->opens) return first->opens;
     if (first->at != second->at) return first->opens == (first->at < second->at);
     return first->label < second->label;
@@ -75,9 +76,10 @@ const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
 // A place, and those after any marks that may follow there. `visit(gap)`.
 template <class Visit>
 void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit) {
+    constexpr size_t kMostMarks = 64;
     struct Marked {
         Gap gap;
-        std::vector<uint32_t> taken;  // numbers of marks
+        std::vector<std::pair<uint32_t, ParserState>> taken;  // numbers of marks, and the states before them
     };
     std::vector<Marked> todo{{gap, {}}};
     while (!todo.empty()) {
@@ -86,8 +88,10 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
         todo.pop_back();
         visit(at.gap);
         allowance_.check_alternatives(todo.size());
+        if (at.taken.size() == kMostMarks) continue;
         for (uint32_t k : marks_at(at.gap.parser)) {
-            if (std::find(at.taken.begin(), at.taken.end(), k) != at.taken.end()) continue;
+            const std::pair step(k, at.gap.parser);
+            if (std::find(at.taken.begin(), at.taken.end(), step) != at.taken.end()) continue;
             const ParserState after = parser_.shift(at.gap.parser, marks_[k].terminal);
             if (!after) continue;
             const Event* last = at.gap.events;
@@ -97,7 +101,7 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
             next.gap.parser = after;
             next.gap.events = event(marks_[k], last, where, arena);
             next.gap.is_marked = true;
-            next.taken.push_back(k);
+            next.taken.push_back(step);
             todo.push_back(std::move(next));
         }
     }

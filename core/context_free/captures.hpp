@@ -10,8 +10,7 @@
 // Only texts that were accepted are read, and only where captures are asked for: recognition and masks know no marks.
 //
 // Invariants: equal lists of events are the same object within one reading; a mark stands directly before a lexeme that
-// is not ignored, before an embedded text, or at the end; a part that calls itself at its very beginning is opened
-// once.
+// is not ignored, before an embedded text, or at the end; marks that lead back to the same place are taken once.
 #pragma once
 #include <cstdint>
 #include <memory>
