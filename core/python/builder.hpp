@@ -272,6 +272,7 @@ public:
             grammar.finish(start, shared_->kernel);
         }
         std::vector<Mark> all;
+        all.reserve(marks.size());
         for (const auto& [terminal, label, opens] : marks) all.push_back({terminal, label, opens});
         const Allowance allowance{budget_.max_states, max_alternatives};
         constraint.label(shared_, std::move(grammar), std::move(all), embedded, std::move(labels), allowance);
