@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.free_text import text_not_opening, words
 from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text
-from schemagen.calling.parameters import as_keywords, as_tagged, end_tag, is_set_apart, keyword_arguments, parameters_of
+from schemagen.calling.parameters import as_keywords, end_tag, is_set_apart, keyword_arguments, parameters_of
 from schemagen.engine.native.lowering import compile_language
-from schemagen.errors import ToolError, UnsupportedSchemaError
+from schemagen.errors import ToolError, UnsatisfiableSchemaError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
@@ -39,7 +39,16 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
-_IDS = ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH, ID_LENGTH)
+_DIGITS = ast.char_set(string.digits)
+_NUMBERS = ast.union(ast.literal("0"), ast.concat(ast.char_set("123456789"), ast.repeat(_DIGITS, 0, 5)))
+#: The characters that a JSON value of each type may begin with.
+_FIRST_CHARACTERS = {"number": "-0123456789", "boolean": "tfTF", "null": "nN", "object": "{", "array": "["}
+#: The texts that stand for the placeholders of an id.
+_COUNTS = {
+    "{id}": ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH, ID_LENGTH),
+    "{index}": _NUMBERS,
+    "{number}": _NUMBERS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +82,13 @@ class Wire:
 
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
-    """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
-    writers: dict[str, Callable[[str], str]] = {
-        "python": as_keywords,
-        "tagged": partial(as_tagged, profile),
-        "json": str,
-    }
-    write = writers[profile.arguments]
-    written = [
-        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}") + write(text) + profile.tail
-        for index, (name, text) in enumerate(calls)
-    ]
-    separator = profile.separator or ("\n" if profile.repeats else "")
-    return profile.begin + separator.join(written) + profile.end
+    """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers.
+
+    Raises:
+        ToolError: There are several calls, and the format has one in an answer.
+    """
+    writers: dict[str, Callable[[str], str]] = {"python": as_keywords, "tagged": profile.tagged, "json": str}
+    return profile.write(calls, writers[profile.arguments])
 
 
 @lru_cache(maxsize=64)
@@ -147,6 +150,7 @@ class _Graph:
     def calls(self, tools: tuple[Tool[..., Any], ...], *, with_text: bool, parallel: bool) -> list[int]:
         """Return the starts of the answers with calls."""
         profile = self.profile
+        parallel = parallel and profile.separator is not None
         # 1) after a tail: the end, and a place for the next call, which is wired in step 4
         after = [self.add(Part(None, final=True, label="the end of the answer"))]
         if parallel and profile.repeats and with_text:
@@ -157,7 +161,7 @@ class _Graph:
         text = profile.tail[1:] if profile.arguments == "python" else profile.tail
         tail = self.fixed(text, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
-        heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
+        heads = [start for tool in tools for start in self.heads(tool, tail, cut=profile.repeats)]
         # 3) the opening of the first call
         opening = heads if profile.repeats else self.fixed(self._without_marker(profile.begin), heads)
         starts = self.triggered(opening, with_text=with_text)
@@ -165,21 +169,34 @@ class _Graph:
         if profile.repeats:
             back = self.triggered(opening, with_text=with_text, spaced=True)
         else:
-            back = self.fixed(profile.separator, heads)
+            back = self.fixed(profile.separator or "", heads)
         self.parts[again] = replace(self.parts[again], following=tuple(back))
         return starts
 
-    def head(self, tool: Tool[..., Any], following: list[int], *, cut: bool) -> list[int]:
-        """Return the starts of a call: its head, without the marker that ended the text before if ``cut``."""
-        text = self.profile.head
-        text = (self._without_marker(text) if cut else text).replace("{name}", tool.name)
-        before, has_id, after = text.partition("{id}")
-        starts = self.fixed(after if has_id else before, self.arguments(tool, following))
-        if has_id:
-            marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
-            named = self.fixed(marker, [self.add(Part(_IDS, following=tuple(starts), label=CallId()))])
-            starts = self.fixed(before.removesuffix(marker), [*named, *starts])
-        return starts
+    def heads(self, tool: Tool[..., Any], following: list[int], *, cut: bool) -> list[int]:
+        """Return the starts of a call: its heads, without the marker that ended the text before if ``cut``."""
+        arguments = self.arguments(tool, following)
+        texts = [self._without_marker(text) if cut else text for text in self.profile.heads]
+        return [start for text in texts for start in self.head(text, tool.name, arguments)]
+
+    def head(self, text: str, name: str, following: list[int]) -> list[int]:
+        """Return the starts of a head, with the id or the number in it."""
+        form = self.profile.id or next((each for each in _COUNTS if each in text), "")
+        before, _, after = text.partition(form) if form in text and form else (text, "", "")
+        before, after, form = (each.replace("{name}", name) for each in (before, after, form))
+        if not form:
+            return self.fixed(before, following)
+        starts = self.fixed(after, following, quoted=before.count('"') % 2 == 1)
+        placeholder = next(each for each in _COUNTS if each in form)
+        prefix, _, suffix = form.partition(placeholder)
+        counted = ast.concat(ast.literal(prefix), _COUNTS[placeholder], ast.literal(suffix))
+        is_id = self.profile.id or placeholder == "{id}"
+        label = CallId() if is_id else "the number of a call"
+        number = self.add(Part(counted, following=tuple(starts), label=label))
+        if self.profile.id or placeholder != "{id}":
+            return self.fixed(before, [number])
+        marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
+        return self.fixed(before.removesuffix(marker), [*self.fixed(marker, [number]), *starts])
 
     def arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""
@@ -219,51 +236,85 @@ class _Graph:
 
     def parameter(self, parameter: Parameter, following: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
-        profile, end, set_apart = self.profile, end_tag(self.profile), is_set_apart(self.profile)
-        opening = profile.argument_head.replace("{key}", parameter.key)
-        rest = self.fixed(profile.argument_tail.partition(end)[2], following)
-        has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
+        variants = _variants(self.profile, parameter)
+        starts: list[int] = []
+        for opening, variant in variants.items():
+            try:
+                value = self.value(variant, following)
+            except UnsatisfiableSchemaError:
+                if len(variants) == 1:
+                    raise
+                continue  # the parameter has no value of these types
+            starts += self.fixed(opening.removesuffix("\n") if is_set_apart(self.profile) else opening, [value])
+        if not starts:
+            self.value(parameter, following)  # raises, because the parameter has no value
+        return starts
+
+    def value(self, parameter: Parameter, following: list[int]) -> int:
+        """Return the start of the value of a tagged parameter, with its end tag."""
+        profile, end = self.profile, end_tag(self.profile)
+        before, special, after = self._at_special(end)
+        rest = self.fixed(after + profile.argument_tail.partition(end)[2], following)
         label = TaggedValue(
             parameter.key,
-            compile_language(parameter.others, self.vocabulary) if has_others else None,
+            compile_language(parameter.others, self.vocabulary) if parameter.others != ast.EMPTY else None,
             parameter.strings != ast.EMPTY,
-            "" if is_special else end,
-            set_apart,
+            before,
+            is_set_apart(profile),
         )
-        language = parameter.language(end) if is_special else parameter.closed(end)
-        compile_language(language, self.vocabulary)  # raises if the parameter has no value
-        if is_special:
-            part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
-        else:
-            part = Part(language, tuple(rest), label=label)
-        return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
+        closed = ast.concat(parameter.language(special), ast.literal(before)) if special else parameter.closed(end)
+        compile_language(closed, self.vocabulary)  # raises if the parameter has no value
+        if special:
+            return self.add(Part(closed, special={self.specials[special]: tuple(rest)}, label=label))
+        return self.add(Part(closed, tuple(rest), label=label))
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
         """Return the starts of text and the marker of a call, or of the marker alone."""
         if self.profile.is_anchored:
             return self.fixed(" ", following)
-        marker = self.profile.markers[0]
-        if marker in self.specials:
-            text = text_without([marker]) if with_text else words(" ") if spaced else ast.EPSILON
-            special = {self.specials[marker]: tuple(following)}
-            return [self.add(Part(text, special=special, label=Text()))]
-        language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
+        return self.until(self.profile.markers[0], following, with_text=with_text, spaced=spaced)
+
+    def until(self, marker: str, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
+        """Return the start of text that ends with a marker, or of the marker alone; it may have a special token in it."""
+        before, special, after = self._at_special(marker)
+        gap = " " if spaced else ""
+        if special:
+            free = ast.concat(text_without([special]), ast.literal(before))
+            edge = {self.specials[special]: tuple(self.fixed(after, following))}
+            return [self.add(Part(free if with_text else words(gap + before), special=edge, label=Text(before)))]
+        language = text_up_to(marker) if with_text else words(gap + marker, [marker])
         return [self.add(Part(language, tuple(following), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
-        """Return the start of a text without calls."""
+        """Return the starts of an answer in words."""
         profile = self.profile
-        language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
-        return [self.add(Part(language, final=True, label=Text()))]
+        before, after = profile.words
+        if after:
+            marker = next(marker for marker in profile.markers if after.startswith(marker))
+            done = self.fixed(
+                after.removeprefix(marker), [self.add(Part(None, final=True, label="the end of the answer"))]
+            )
+            return self.fixed(before, self.until(marker, done, with_text=True))
+        if profile.is_anchored and not before:
+            language = text_not_opening(_OPENINGS)
+        else:
+            special = self._at_special(profile.markers[0])[1]
+            language = text_without([special or profile.markers[0]])
+        return self.fixed(before, [self.add(Part(language, final=True, label=Text()))])
 
-    def fixed(self, text: str, following: list[int]) -> list[int]:
-        """Return the starts of a fixed text, which may hold markers and leads to the parts ``following``."""
-        for piece in reversed(self._pieces(text)):
+    def fixed(self, text: str, following: list[int], *, quoted: bool = False) -> list[int]:
+        """Return the starts of a fixed text, which may hold markers and leads to the parts ``following``.
+
+        ``quoted`` tells whether it begins inside of quotes.
+        """
+        pieces = self._pieces(text)
+        for index, piece in reversed([*enumerate(pieces)]):
             if piece in self.specials:
                 edge = {self.specials[piece]: tuple(following)}
                 following = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
             else:
-                language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
+                loose = {"is_json": self.profile.arguments == "json", "quoted": quoted and index == 0}
+                language = words(piece, self.profile.markers, **loose)
                 following = [self.add(Part(language, tuple(following), label=f"{piece!r}"))]
         return following
 
@@ -286,5 +337,43 @@ class _Graph:
             pieces = cut
         return [piece for piece in pieces if piece]
 
+    def _at_special(self, text: str) -> tuple[str, str, str]:
+        """Split a text at its first special token; the last two parts are empty if it has none."""
+        pieces = self._pieces(text)
+        place = next((index for index, piece in enumerate(pieces) if piece in self.specials), len(pieces))
+        return "".join(pieces[:place]), "".join(pieces[place : place + 1]), "".join(pieces[place + 1 :])
+
     def _without_marker(self, text: str) -> str:
-        return text.removeprefix(self.profile.markers[0]) if self.profile.markers else text
+        return text if self.profile.is_anchored else text.removeprefix(self.profile.markers[0])
+
+
+def _variants(profile: Profile, parameter: Parameter) -> dict[str, Parameter]:
+    """Return the texts that may open a tagged parameter, each with the values that it may open.
+
+    Raises:
+        ToolError: The name of the parameter ends the quotes around it.
+    """
+    openings = profile.openings(parameter.key)
+    if '"{key}"' in profile.argument_head and {'"', "&"} & {*parameter.key}:
+        raise ToolError(
+            f"parameter {parameter.key!r} cannot be written between tags",
+            at=f"/properties/{parameter.key}",
+            why="its name stands in quotes, and holds a quote or an ampersand",
+            fix="rename it, or choose a profile with JSON arguments, such as profile='plain'",
+        )
+    if len(openings) == 1:
+        return dict.fromkeys(openings, parameter)
+    return {
+        opening: replace(
+            parameter,
+            strings=parameter.strings if "string" in kinds else ast.EMPTY,
+            others=ast.conjunction(parameter.others, _json_of(kinds)),
+        )
+        for opening, kinds in openings.items()
+    }
+
+
+def _json_of(kinds: Iterable[str]) -> ast.Regex:
+    """Return the texts of JSON that begin like a value of one of some types other than string."""
+    first = "".join(_FIRST_CHARACTERS.get(kind, "") for kind in kinds)
+    return ast.concat(ast.star(ast.char_set(" \t\n\r")), ast.char_set(first), ast.ANY_STRING) if first else ast.EMPTY

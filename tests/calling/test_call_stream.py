@@ -92,7 +92,7 @@ def check_call(events, call):
 @pytest.mark.parametrize("answer", ["It is } ] sunny, <tool> é 😀.\nReally?", " a <", "<tool_", "`` ```", ""])
 def test_words(family, tools, answer):
     """Words come as they are written, whole characters, without whitespace around them."""
-    events = streamed(family, answer, tools)
+    events = streamed(family, family.said(answer), tools)
     assert all(isinstance(event, TextDelta) for event in events[:-1])
 
 
