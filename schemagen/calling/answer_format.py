@@ -161,7 +161,7 @@ class _Graph:
         text = profile.tail[1:] if profile.arguments == "python" else profile.tail
         tail = self.fixed(text, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
-        heads = [start for tool in tools for start in self.heads(tool, tail, cut=profile.repeats)]
+        heads = self.heads(tools, tail, cut=profile.repeats)
         # 3) the opening of the first call
         opening = heads if profile.repeats else self.fixed(self._without_marker(profile.begin), heads)
         starts = self.triggered(opening, with_text=with_text)
@@ -173,30 +173,50 @@ class _Graph:
         self.parts[again] = replace(self.parts[again], following=tuple(back))
         return starts
 
-    def heads(self, tool: Tool[..., Any], following: list[int], *, cut: bool) -> list[int]:
-        """Return the starts of a call: its heads, without the marker that ended the text before if ``cut``."""
-        arguments = self.arguments(tool, following)
-        texts = [self._without_marker(text) if cut else text for text in self.profile.heads]
-        return [start for text in texts for start in self.head(text, tool.name, arguments)]
+    def heads(self, tools: tuple[Tool[..., Any], ...], following: list[int], *, cut: bool) -> list[int]:
+        """Return the starts of a call, without the marker that ended the text before if ``cut``.
 
-    def head(self, text: str, name: str, following: list[int]) -> list[int]:
-        """Return the starts of a head, with the id or the number in it."""
-        form = self.profile.id or next((each for each in _COUNTS if each in text), "")
-        before, _, after = text.partition(form) if form in text and form else (text, "", "")
-        before, after, form = (each.replace("{name}", name) for each in (before, after, form))
-        if not form:
-            return self.fixed(before, following)
-        starts = self.fixed(after, following, quoted=before.count('"') % 2 == 1)
+        All tools share the text up to the first part that differs.
+        """
+        arguments = [(tool.name, self.arguments(tool, following)) for tool in tools]
+        starts: list[int] = []
+        for head in self.profile.heads:
+            text = self._without_marker(head) if cut else head
+            form = self.profile.id or next((placeholder for placeholder in _COUNTS if placeholder in text), "{name}")
+            place = min(text.index(each) for each in ("{name}", form) if each in text)
+            shared, own = text[:place], text[place:]
+            quoted = shared.count('"') % 2 == 1
+            each = [self.head(own, name, after, form=form, quoted=quoted) for name, after in arguments]
+            starts += self.fixed(shared, [start for of_tool in each for start in of_tool])
+        return starts
+
+    def head(self, text: str, name: str, following: list[int], *, form: str, quoted: bool) -> list[int]:
+        """Return the starts of a head, from the name or the number of the call on."""
+        if form == "{name}" or form not in text:
+            return self.named(text, name, following, quoted=quoted)
+        before, _, after = text.partition(form)
+        starts = self.named(after, name, following, quoted=quoted ^ (before.count('"') % 2 == 1))
         placeholder = next(each for each in _COUNTS if each in form)
-        prefix, _, suffix = form.partition(placeholder)
+        prefix, _, suffix = form.replace("{name}", name).partition(placeholder)
         counted = ast.concat(ast.literal(prefix), _COUNTS[placeholder], ast.literal(suffix))
         is_id = self.profile.id or placeholder == "{id}"
         label = CallId() if is_id else "the number of a call"
         number = self.add(Part(counted, following=tuple(starts), label=label))
         if self.profile.id or placeholder != "{id}":
-            return self.fixed(before, [number])
+            return self.named(before, name, [number], quoted=quoted)
         marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
-        return self.fixed(before.removesuffix(marker), [*self.fixed(marker, [number]), *starts])
+        starts = [*self.fixed(marker, [number]), *starts]
+        return self.named(before.removesuffix(marker), name, starts, quoted=quoted)
+
+    def named(self, text: str, name: str, following: list[int], *, quoted: bool) -> list[int]:
+        """Return the starts of a fixed text that may hold the name of the tool."""
+        before, has_name, after = text.partition("{name}")
+        if has_name:
+            after_is_quoted = quoted ^ (before.count('"') % 2 == 1)
+            following = self.fixed(after, following, quoted=after_is_quoted)
+            following = [self.add(Part(ast.literal(name), tuple(following), label=repr(name)))]
+            text = before
+        return self.fixed(text, following, quoted=quoted)
 
     def arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""

@@ -41,6 +41,9 @@ MERGES = (
     "\n```",
     "; {",
 )
+#: The end of an answer, if a template has another use for ``<|end|>``, and special tokens that are no markers of calls.
+EOS = {"harmony": "<|return|>"}
+INNER = {"harmony": ("<|start|>", "<|end|>")}
 
 
 class ScriptedModel:
@@ -109,9 +112,9 @@ def make_tokenizer(template, *, special):
     backend.pre_tokenizer = byte_level
     backend.decoder = decoders.ByteLevel()
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, eos_token="<|end|>", clean_up_tokenization_spaces=False
+        tokenizer_object=backend, eos_token=EOS.get(template, "<|end|>"), clean_up_tokenization_spaces=False
     )
-    markers = list(profile_of(template).markers)
+    markers = [*profile_of(template).markers, *INNER.get(template, ())]
     if special and markers:
         tokenizer.add_special_tokens({"additional_special_tokens": markers})
     tokenizer.chat_template = (TEMPLATES / f"{template}.jinja").read_text(encoding="utf-8")
@@ -129,6 +132,10 @@ class Family:
     def said(self, words):
         """Return an answer in words as the model writes it."""
         return words.join(self.profile.words)
+
+    def fitting(self, *calls):
+        """Return the calls that fit into one answer."""
+        return calls[:1] if self.profile.separator is None else calls
 
     def lm(self, *lines):
         """Return a language model that wants to say some lines."""

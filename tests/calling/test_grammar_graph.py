@@ -27,16 +27,16 @@ from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.testing import mask_of
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(7)
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
 PIECES = [
+    b'" string="', b'true">x', b'parameter name="', b"invoke>\n</", b'" index="1', b'key="city" type="st', b"get:0", b'"0", "tool', b"\n]<", b" to=fun", b"final<",
     b"<function=", b">\n<", b"<parameter=", b"</parameter>", b"\n</parameter>\n</function>", b"a\n</parameter>\n<parameter=unit>\nf", b"</", b"\n</p", b"\n\n<",
     b"3\n</parameter>\n<parameter=ok>\ntrue", b"get\n<arg_key>", b"</arg_value>\n<arg_key>unit", b"</arg_key>\n<arg_value>3</arg_value>", b"e</arg", b"_value>\n</", b"city>\nx",
     b"<tool_call>", b"</tool_call>", b"}}", b'"}}', b'": {"', b':{"', b"}\n", b'hi<tool_call>{"', b">\n{", b'>{"', b"\n\n", b" [", b'[{"',
     b"}]", b"}}]", b", ", b'"}}, {"', b'(city="', b")]", b'")]', b"``", b"```", b"_code\n", b"\xc3\xa9", b"\xc3", b'{"name', b"call", b"]<|",
     b'}}\n</tool_call>\n<tool_call>\n{"name": "send", "arguments": {"n": 3}}\n</tool', b'"}}\n</tool_call>', b"function<",
-    b'" string="', b'true">x', b'parameter name="', b'invoke>\n</', b'" index="1', b'key="city" type="st', b'get:0', b'"0", "tool', b'\n]<', b' to=fun', b'final<',
 ]  # fmt: skip
 ANSWERS = [
     [],

@@ -12,7 +12,7 @@ from schemagen.calling.answer_format import write_calls
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 
 def written(family, *calls):
@@ -86,7 +86,7 @@ def test_text_before_a_call(family, tools):
 def test_parallel_calls(family, tools):
     """Several calls come as a list, in order; one call, if the format has no more."""
     wanted = [("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]}), ("get_weather", {"city": "Rome"})]
-    wanted = wanted[: 1 if family.profile.separator is None else None]
+    wanted = [*family.fitting(*wanted)]
     calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True, max_new_tokens=900)
     assert [(call.name, json.loads(call.json)) for call in calls] == wanted
     assert len({call.id for call in calls}) == len(wanted)
@@ -111,7 +111,7 @@ def test_required_starts_with_a_call(family, tools):
 
 def test_required_in_parallel(family, tools):
     """At least one call, and no word."""
-    wanted = [("get_weather", {"city": "Oslo"}), ("send", {"to": []})][: 1 if family.profile.separator is None else 2]
+    wanted = family.fitting(("get_weather", {"city": "Oslo"}), ("send", {"to": []}))
     lm = family.lm(written(family, *wanted))
     calls = lm.call("x", tools, tool_choice="required", parallel=True)
     assert [call.name for call in calls] == [name for name, _ in wanted]
@@ -154,7 +154,7 @@ def test_other_whitespace_is_read(family, tools):
 def test_history_is_what_models_write(family, tools):
     """A call that the template renders as history is a call of the grammar, with the same arguments."""
     wanted = [("get_weather", {"city": "Oslo", "days": 2}), ("send", {"to": [nasty(family)], "urgent": True})]
-    wanted = wanted[: 1 if family.profile.separator is None else None]
+    wanted = [*family.fitting(*wanted)]
     calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True, max_new_tokens=2000)
     entries = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.json}} for c in calls]
     said = {"role": "assistant", "content": "", "tool_calls": entries}
