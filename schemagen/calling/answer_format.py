@@ -186,8 +186,8 @@ class _Graph:
             place = min(text.index(each) for each in ("{name}", form) if each in text)
             shared, own = text[:place], text[place:]
             quoted = shared.count('"') % 2 == 1
-            each = [self.head(own, name, after, form=form, quoted=quoted) for name, after in arguments]
-            starts += self.fixed(shared, [start for of_tool in each for start in of_tool])
+            of_tools = [self.head(own, name, after, form=form, quoted=quoted) for name, after in arguments]
+            starts += self.fixed(shared, [start for of_tool in of_tools for start in of_tool])
         return starts
 
     def head(self, text: str, name: str, following: list[int], *, form: str, quoted: bool) -> list[int]:
@@ -274,7 +274,8 @@ class _Graph:
         """Return the start of the value of a tagged parameter, with its end tag."""
         profile, end = self.profile, end_tag(self.profile)
         before, special, after = self._at_special(end)
-        rest = self.fixed(after + profile.argument_tail.partition(end)[2], following)
+        closed = ast.concat(parameter.language(special), ast.literal(before)) if special else parameter.closed(end)
+        compile_language(closed, self.vocabulary)  # raises if the parameter has no value
         label = TaggedValue(
             parameter.key,
             compile_language(parameter.others, self.vocabulary) if parameter.others != ast.EMPTY else None,
@@ -282,8 +283,7 @@ class _Graph:
             before,
             is_set_apart(profile),
         )
-        closed = ast.concat(parameter.language(special), ast.literal(before)) if special else parameter.closed(end)
-        compile_language(closed, self.vocabulary)  # raises if the parameter has no value
+        rest = self.fixed(after + profile.argument_tail.partition(end)[2], following)
         if special:
             return self.add(Part(closed, special={self.specials[special]: tuple(rest)}, label=label))
         return self.add(Part(closed, tuple(rest), label=label))
@@ -311,10 +311,9 @@ class _Graph:
         before, after = profile.words
         if after:
             marker = next(marker for marker in profile.markers if after.startswith(marker))
-            done = self.fixed(
-                after.removeprefix(marker), [self.add(Part(None, final=True, label="the end of the answer"))]
-            )
-            return self.fixed(before, self.until(marker, done, with_text=True))
+            done = self.add(Part(None, final=True, label="the end of the answer"))
+            text = self.until(marker, self.fixed(after.removeprefix(marker), [done]), with_text=True)
+            return self.fixed(before, text)
         if profile.is_anchored and not before:
             language = text_not_opening(_OPENINGS)
         else:

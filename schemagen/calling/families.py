@@ -178,7 +178,7 @@ _BUILT_IN = (
         markers=("[TOOL_CALLS]", "[ARGS]"),
         signs=("[TOOL_CALLS]", "[ARGS]"),
         not_signs=("[CALL_ID]",),
-        models="Mistral since tokenizer v13: Magistral, Devstral, Ministral 3",
+        models="Mistral since tokenizer v13: Magistral",
     ),
     Profile(
         "mistral",
@@ -315,7 +315,7 @@ _BUILT_IN = (
         markers=("<|action_start|>", "<|plugin|>", "<|action_end|>"),
         signs=("<|action_start|>", "<|plugin|>"),
         arguments_in_history="text",
-        models="InternLM 2.5 and 3",
+        models="InternLM 2.5",
     ),
     Profile(
         "apertus",

@@ -267,10 +267,24 @@ def test_the_peer_takes_our_calls(name):
     calls = [("get", '{"city": "Pa ris", "unit": "f"}'), ("get", '{"city": "é"}')][
         : 1 if profile.separator is None else 2
     ]
-    before = {"deepseek-v3.2": "\n\n", "deepseek-v4": "\n\n", "deepseek-v4.1": "\n\n", "minimax": "\n</think>" + "\n" * 5}
+    before = {
+        "deepseek-v3.2": "\n\n",
+        "deepseek-v4": "\n\n",
+        "deepseek-v4.1": "\n\n",
+        "minimax": "\n</think>" + "\n" * 5,
+    }
     text = before.get(name, "") + write_calls(profile, calls)
     if name == "harmony":
         text = text.replace(" <|constrain|>", "<|constrain|>") + "<|call|>"
     grammar = peer.Grammar.from_structural_tag(tag)
     assert testing._is_grammar_accept_string(grammar, text)
     assert not testing._is_grammar_accept_string(grammar, text.replace("get", "set"))
+
+
+def test_a_thousand_functions_are_compiled_once():
+    """Functions keep their tools, and so their grammar, also where there are many of them."""
+    functions = [lambda city, number=number: f"{city} {number}" for number in range(1000)]
+    for number, function in enumerate(functions):
+        function.__name__ = f"get_{number}"
+        function.__annotations__ = {"city": str, "number": int}
+    assert all(first is second for first, second in zip(as_tools(functions), as_tools(functions), strict=True))

@@ -3,6 +3,9 @@
 import importlib.util
 from pathlib import Path
 
+from schemagen.calling import profiles
+from schemagen.prompts.reasoning_grammar import THOUGHT_MARKERS
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -15,3 +18,13 @@ def test_the_tables_are_those_of_the_data() -> None:
     spec.loader.exec_module(tool)
     assert tool.PAGE.read_text(encoding="utf-8") == tool.page()
     assert tool.page().count("\n| `kimi` |") == 2
+
+
+def test_the_numbers_of_formats_are_those_of_the_data() -> None:
+    """Two other pages count the formats."""
+    docs = ROOT / "docs"
+    assert f"schemagen knows {len(profiles())} formats" in (docs / "tutorials" / "function-calling.md").read_text(
+        "utf-8"
+    )
+    pairs = {(each.begin, each.end) for each in THOUGHT_MARKERS}
+    assert f"[{len(pairs)} formats](guides/families.md#thoughts)" in (docs / "comparison.md").read_text("utf-8")
