@@ -220,6 +220,7 @@ class Assembly:
         self.rules: dict[str, Expression] = {}
         self.left_out: list[Token] = []
         self._taken_over: dict[ContextFree[Any], Expression] = {}
+        self._numbers: dict[str, int] = {}  # of the last rule of each name
 
     def expression(self, spec: Any) -> Expression:
         """Return the texts of a spec as an expression over these rules.
@@ -265,9 +266,10 @@ class Assembly:
         """Return a name for a rule that none has yet."""
         if name not in self.rules:
             return name
-        number = 2
+        number = self._numbers.get(name, 2)
         while f"{name} {number}" in self.rules:
             number += 1
+        self._numbers[name] = number
         return f"{name} {number}"
 
     def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
