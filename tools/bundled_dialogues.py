@@ -37,9 +37,9 @@ from bundled_requests import (
 )
 from bundled_world import World
 
+from schemagen.calling.families import PLAIN
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool
-from schemagen.calling.wire_profiles import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

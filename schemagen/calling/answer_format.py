@@ -51,7 +51,14 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
-_IDS = ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH, ID_LENGTH)
+_DIGITS = ast.char_set(string.digits)
+_NUMBERS = ast.union(ast.literal("0"), ast.concat(ast.char_set("123456789"), ast.repeat(_DIGITS, 0, 5)))
+#: The texts that stand for the placeholders of an id.
+_COUNTS = {
+    "{id}": ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH, ID_LENGTH),
+    "{index}": _NUMBERS,
+    "{number}": _NUMBERS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +90,15 @@ class Wire:
 
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
-    """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers."""
+    """Return calls, given as names and JSON arguments, in the format of a family of models; ids are consecutive numbers.
+
+    Raises:
+        ToolError: There are several calls, and the format has one in an answer.
+    """
     style, write = profile.style, as_keywords if profile.arguments == "python" else str
     if style is not None:
         write = partial(as_tagged, style, profile.argument_tail)
-    written = [
-        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}") + write(text) + profile.tail
-        for index, (name, text) in enumerate(calls)
-    ]
-    separator = profile.separator or ("\n" if profile.repeats else "")
-    return profile.begin + separator.join(written) + profile.end
+    return profile.write(calls, write)
 
 
 @lru_cache(maxsize=64)
@@ -156,6 +162,7 @@ class _Graph:
     def calls(self, tools: tuple[Tool[..., Any], ...], *, with_text: bool, parallel: bool) -> list[int]:
         """Return the starts of the answers with calls."""
         profile = self.profile
+        parallel = parallel and profile.separator is not None
         # 1) after a tail: the end, and a place for the next call, which is wired in step 4
         after = [self.add(Part(None, final=True, label="the end of the answer"))]
         if parallel and profile.repeats and with_text:
@@ -166,7 +173,7 @@ class _Graph:
         text = profile.tail[1:] if profile.arguments == "python" else profile.tail
         tail = self.fixed(text, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
-        heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
+        heads = self.heads(tools, tail, cut=profile.repeats)
         # 3) the opening of the first call
         opening = heads if profile.repeats else self.fixed(self._without_marker(profile.begin), heads)
         starts = self.triggered(opening, with_text=with_text)
@@ -174,21 +181,54 @@ class _Graph:
         if profile.repeats:
             back = self.triggered(opening, with_text=with_text, spaced=True)
         else:
-            back = self.fixed(profile.separator, heads)
+            back = self.fixed(profile.separator or "", heads)
         self.parts[again] = replace(self.parts[again], following=tuple(back))
         return starts
 
-    def head(self, tool: Tool[..., Any], following: list[int], *, cut: bool) -> list[int]:
-        """Return the starts of a call: its head, without the marker that ended the text before if ``cut``."""
-        text = self.profile.head
-        text = (self._without_marker(text) if cut else text).replace("{name}", tool.name)
-        before, has_id, after = text.partition("{id}")
-        starts = self.fixed(after if has_id else before, self.arguments(tool, following))
-        if has_id:
-            marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
-            named = self.fixed(marker, [self.add(Part(_IDS, following=tuple(starts), label=CallId()))])
-            starts = self.fixed(before.removesuffix(marker), [*named, *starts])
+    def heads(self, tools: tuple[Tool[..., Any], ...], following: list[int], *, cut: bool) -> list[int]:
+        """Return the starts of a call, without the marker that ended the text before if ``cut``.
+
+        All tools share the text up to the first part that differs.
+        """
+        arguments = [(tool.name, self.arguments(tool, following)) for tool in tools]
+        starts: list[int] = []
+        for head in self.profile.heads:
+            text = self._without_marker(head) if cut else head
+            form = self.profile.id or next((placeholder for placeholder in _COUNTS if placeholder in text), "{name}")
+            place = min(text.index(each) for each in ("{name}", form) if each in text)
+            shared, own = text[:place], text[place:]
+            quoted = shared.count('"') % 2 == 1
+            of_tools = [self.head(own, name, after, form=form, quoted=quoted) for name, after in arguments]
+            starts += self.fixed(shared, [start for of_tool in of_tools for start in of_tool])
         return starts
+
+    def head(self, text: str, name: str, following: list[int], *, form: str, quoted: bool) -> list[int]:
+        """Return the starts of a head, from the name or the number of the call on."""
+        if form == "{name}" or form not in text:
+            return self.named(text, name, following, quoted=quoted)
+        before, _, after = text.partition(form)
+        starts = self.named(after, name, following, quoted=quoted ^ (before.count('"') % 2 == 1))
+        placeholder = next(each for each in _COUNTS if each in form)
+        prefix, _, suffix = form.replace("{name}", name).partition(placeholder)
+        counted = ast.concat(ast.literal(prefix), _COUNTS[placeholder], ast.literal(suffix))
+        is_id = self.profile.id or placeholder == "{id}"
+        label = CallId() if is_id else "the number of a call"
+        number = self.add(Part(counted, following=tuple(starts), label=label))
+        if self.profile.id or placeholder != "{id}":
+            return self.named(before, name, [number], quoted=quoted)
+        marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
+        starts = [*self.fixed(marker, [number]), *starts]
+        return self.named(before.removesuffix(marker), name, starts, quoted=quoted)
+
+    def named(self, text: str, name: str, following: list[int], *, quoted: bool) -> list[int]:
+        """Return the starts of a fixed text that may hold the name of the tool."""
+        before, has_name, after = text.partition("{name}")
+        if has_name:
+            after_is_quoted = quoted ^ (before.count('"') % 2 == 1)
+            following = self.fixed(after, following, quoted=after_is_quoted)
+            following = [self.add(Part(ast.literal(name), tuple(following), label=repr(name)))]
+            text = before
+        return self.fixed(text, following, quoted=quoted)
 
     def arguments(self, tool: Tool[..., Any], following: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""
@@ -218,61 +258,87 @@ class _Graph:
     def parameters(self, tool: Tool[..., Any], style: Style, following: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool."""
         starts: list[int] = []
-        first = self._pieces(style.end)[0]
-        stop, end = (first, "") if first in self.specials else (style.end, style.end)
-        for parameters in parameters_of(tool.spec, style, stop=stop, end=end):
+        end, special, after = self._at_special(style.end)
+        tail = after + self.profile.argument_tail.partition(style.end)[2]
+        for parameters in parameters_of(tool.spec, style, stop=special or style.end, end=end):
             rest = following
             for parameter in reversed(parameters):
-                after = self.fixed(self.profile.argument_tail.partition(stop)[2], rest)
-                ways = [self.way(parameter.key, way, style, stop, after) for way in parameter.ways]
+                ended = self.fixed(tail, rest)
+                ways = [self.way(parameter.key, way, style, ended) for way in parameter.ways]
                 taken = [start for starts_of_way in ways for start in starts_of_way]
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
         return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
-    def way(self, key: str, way: Way, style: Style, stop: str, after: list[int]) -> list[int]:
+    def way(self, key: str, way: Way, style: Style, following: list[int]) -> list[int]:
         """Return the starts of a tagged parameter that is written in one of its ways."""
-        given = None if way.others is None else self.compiled(way.others)
+        given = self.compiled(way.others) if way.has_strings and way.others is not None else None
         others = given if given is None or isinstance(given, Grammar) else compile_language(given, self.vocabulary)
-        end = "" if stop in self.specials else style.end
-        label = TaggedValue(key, others, way.has_strings, end, style.is_set_apart)
-        language = self.compiled(way.language)
-        if end:
-            part = Part(language, tuple(after), label=label)
+        end, special, _ = self._at_special(style.end)
+        part = Part(
+            self.compiled(way.language), label=TaggedValue(key, others, way.has_strings, end, style.is_set_apart)
+        )
+        if special:
+            part = replace(part, special={self.specials[special]: tuple(following)})
         else:
-            part = Part(language, special={self.specials[stop]: tuple(after)}, label=label)
+            part = replace(part, following=tuple(following))
         return self.fixed(way.before, [self.add(part)])
 
     def triggered(self, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
         """Return the starts of text and the marker of a call, or of the marker alone."""
         if self.profile.is_anchored:
             return self.fixed(" ", following)
-        marker = self.profile.markers[0]
-        if marker in self.specials:
-            text = text_without([marker]) if with_text else words(" ") if spaced else ast.EPSILON
-            special = {self.specials[marker]: tuple(following)}
-            return [self.add(Part(text, special=special, label=Text()))]
-        language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
+        return self.until(self.profile.markers[0], following, with_text=with_text, spaced=spaced)
+
+    def until(self, marker: str, following: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
+        """Return the start of text that ends with a marker, or of the marker alone; it may have a special token in it."""
+        before, special, after = self._at_special(marker)
+        gap = " " if spaced else ""
+        if special:
+            free = ast.concat(text_without([special]), ast.literal(before))
+            edge = {self.specials[special]: tuple(self.fixed(after, following))}
+            return [self.add(Part(free if with_text else words(gap + before), special=edge, label=Text(before)))]
+        language = text_up_to(marker) if with_text else words(gap + marker, [marker])
         return [self.add(Part(language, tuple(following), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
-        """Return the start of a text without calls."""
+        """Return the starts of an answer in words."""
         profile = self.profile
-        language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
-        return [self.add(Part(language, final=True, label=Text()))]
+        before, after = profile.words
+        if after:
+            marker = next(marker for marker in profile.markers if after.startswith(marker))
+            done = self.add(Part(None, final=True, label="the end of the answer"))
+            text = self.until(marker, self.fixed(after.removeprefix(marker), [done]), with_text=True)
+            return self.fixed(before, text)
+        if profile.is_anchored and not before:
+            language = text_not_opening(_OPENINGS)
+        else:
+            special = self._at_special(profile.markers[0])[1]
+            language = text_without([special or profile.markers[0]])
+        return self.fixed(before, [self.add(Part(language, final=True, label=Text()))])
 
     def only_value(self, grammar: Grammar) -> list[int]:
-        """Return the start of a typed answer."""
-        return [self.add(Part(grammar, final=True, label=Value(grammar)))]
+        """Return the starts of a typed answer, which stands in the place of words."""
+        before, after = self.profile.words
+        value = Part(grammar, final=not after, label=Value(grammar))
+        if after:
+            done = self.add(Part(None, final=True, label="the end of the answer"))
+            value = replace(value, following=tuple(self.fixed(after, [done])))
+        return self.fixed(before, [self.add(value)])
 
-    def fixed(self, text: str, following: list[int]) -> list[int]:
-        """Return the starts of a fixed text, which may hold markers and leads to the parts ``following``."""
-        for piece in reversed(self._pieces(text)):
+    def fixed(self, text: str, following: list[int], *, quoted: bool = False) -> list[int]:
+        """Return the starts of a fixed text, which may hold markers and leads to the parts ``following``.
+
+        ``quoted`` tells whether it begins inside of quotes.
+        """
+        pieces = self._pieces(text)
+        for index, piece in reversed([*enumerate(pieces)]):
             if piece in self.specials:
                 edge = {self.specials[piece]: tuple(following)}
                 following = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
             else:
-                language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
+                loose = {"is_json": self.profile.arguments == "json", "quoted": quoted and index == 0}
+                language = words(piece, self.profile.markers, **loose)
                 following = [self.add(Part(language, tuple(following), label=f"{piece!r}"))]
         return following
 
@@ -295,5 +361,11 @@ class _Graph:
             pieces = cut
         return [piece for piece in pieces if piece]
 
+    def _at_special(self, text: str) -> tuple[str, str, str]:
+        """Split a text at its first special token; the last two parts are empty if it has none."""
+        pieces = self._pieces(text)
+        place = next((index for index, piece in enumerate(pieces) if piece in self.specials), len(pieces))
+        return "".join(pieces[:place]), "".join(pieces[place : place + 1]), "".join(pieces[place + 1 :])
+
     def _without_marker(self, text: str) -> str:
-        return text.removeprefix(self.profile.markers[0]) if self.profile.markers else text
+        return text if self.profile.is_anchored else text.removeprefix(self.profile.markers[0])

@@ -27,7 +27,7 @@ def text_not_opening(openings: str) -> ast.Regex:
     return ast.complement(opened)
 
 
-def words(text: str, markers: Sequence[str] = (), *, is_json: bool = False) -> ast.Regex:
+def words(text: str, markers: Sequence[str] = (), *, is_json: bool = False, quoted: bool = False) -> ast.Regex:
     """Return a fixed text with some freedom in its whitespace.
 
     Every run of whitespace may be any other one, or none; in JSON it may also stand inside brackets and around
@@ -37,9 +37,10 @@ def words(text: str, markers: Sequence[str] = (), *, is_json: bool = False) -> a
         text: The text as the format writes it.
         markers: What of it is atomic.
         is_json: Whether brackets, commas and colons outside of quotes are those of JSON.
+        quoted: Whether it begins inside of quotes.
     """
     parts: list[ast.Regex] = []
-    index, quoted = 0, False
+    index = 0
     while index < len(text):
         marker = next((m for m in markers if text.startswith(m, index)), "")
         char = marker or text[index]

@@ -41,6 +41,8 @@ def render_chat(
     are used only if the chat template does not support tools.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
+    messages = _one_by_one(messages) if profile.separator is None else messages
+    messages = _with_ids(messages, profile) if profile.id else messages
     described = [tool.to_dict() for tool in tools]
     if profile.tools_in == "prompt":
         messages = _joined([_as_text(message, profile) for message in messages])
@@ -70,6 +72,42 @@ def _normalised(message: Message, profile: Profile) -> dict[str, Any]:
     ]
     changed = call_message(calls, message.get("content") or "", as_text=profile.arguments_in_history == "text")
     return {**message, **changed}
+
+
+def _one_by_one(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give each call a message of its own, its result directly after it, for a format with one call in an answer."""
+    results = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
+    found: list[dict[str, Any]] = []
+    moved: set[int] = set()
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        for index, entry in enumerate(calls):
+            found.append({**message, "content": "" if index else message["content"], "tool_calls": [entry]})
+            result = results.get(entry["id"])
+            if len(calls) > 1 and result is not None:
+                moved.add(id(result))
+                found.append(result)
+        if not calls and id(message) not in moved:
+            found.append(message)
+    return found
+
+
+def _with_ids(messages: list[dict[str, Any]], profile: Profile) -> list[dict[str, Any]]:
+    """Give past calls, and their results, ids in the form of the format, counted through the chat."""
+    found: list[dict[str, Any]] = []
+    ids: dict[str, str] = {}
+    count = 0
+    for message in messages:
+        calls = []
+        for entry in message.get("tool_calls") or ():
+            ids[entry["id"]] = profile.counted(profile.id, entry["function"]["name"], count)
+            calls.append({**entry, "id": ids[entry["id"]]})
+            count += 1
+        changed: dict[str, Any] = {"tool_calls": calls} if calls else {}
+        if message.get("role") == "tool" and message.get("tool_call_id") in ids:
+            changed = {"tool_call_id": ids[message["tool_call_id"]]}
+        found.append({**message, **changed})
+    return found
 
 
 def _json(arguments: Any) -> str:

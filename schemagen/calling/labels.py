@@ -114,7 +114,7 @@ class TaggedValue:
 
     Attributes:
         key: The parameter.
-        others: The engine or grammar of the values that are not strings; None if all values are strings.
+        others: The engine or grammar of the values that are not strings, if some are and others are not; else None.
         has_strings: Whether any other text is a string.
         end: The end tag, if the text includes it; else empty.
         set_apart: Whether line breaks around a string belong to the format.
@@ -133,7 +133,7 @@ class TaggedValue:
     def json(self, text: str) -> str:
         """Return the value as JSON."""
         bare = text.removesuffix(self.end)
-        is_string = self.has_strings and not (self.others is not None and _reads(self.others, bare))
+        is_string = self.has_strings and (self.others is None or not _reads(self.others, bare))
         return value_as_json(bare, is_string=is_string, set_apart=self.set_apart)
 
 

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from schemagen.calling.answer_format import build, special_markers
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
+from schemagen.calling.families import detect_profile, find_profile
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool, as_tools, select
-from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
 from schemagen.checks import check_flag
 from schemagen.errors import OptionError, ToolError, ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from schemagen.calling.answer_format import Wire
     from schemagen.calling.labels import RawCall
+    from schemagen.calling.wire_profiles import Profile
     from schemagen.decode.generate import Decoded
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint
@@ -176,7 +177,7 @@ class CallRequest(Request):
         """Return the first attempt; errors as for `CallForm.wire`."""
         wire, thinking = form.wire(settings, choice), None
         if settings.thinker is not None:
-            thinking = settings.thinker.before_parts(wire.graph)
+            thinking = settings.thinker.before_opening(form.profile.words[0]).before_parts(wire.graph)
             wire = replace(wire, graph=thinking)
         return cls(
             settings=settings,

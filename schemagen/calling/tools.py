@@ -280,7 +280,7 @@ def as_tool(entry: ToolLike) -> Tool[..., Any]:
 
 
 _known: dict[Any, Tool[..., Any]] = {}
-_MAX_KNOWN = 256
+_MAX_KNOWN = 2048
 
 
 def _from_callable(function: Callable[..., Any]) -> Tool[..., Any]:

@@ -1,23 +1,26 @@
-"""The formats in which families of models (hermes, llama, mistral, ...) write calls: profiles, a registry, and detection.
+"""`Profile`: the format in which a family of models (hermes, llama, mistral, ...) writes calls, as data.
 
 The family's own chat template writes a call in the history as one text; the profile has its pieces: the opening of a list of
 calls, the texts before and after the arguments of a call, the separator, and the end of the list. ``{name}`` is the name of
-the tool, ``{id}`` an id that the model makes up; it may leave the id out, together with the marker before it.
+the tool, ``{id}`` an id that the model makes up; it may leave the id out, together with the marker before it. ``{index}`` is
+a number that the model counts up from 0, and ``{number}`` one that it counts up from 1.
 
     begin  head(name) ARGUMENTS tail  [separator head(name) ARGUMENTS tail]*  end
+
+The table of the families is `schemagen.calling.families`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from schemagen.calling.calls import ID_LENGTH
 from schemagen.errors import ToolError
-from schemagen.prompts.messages import template_text
 from schemagen.structural_tags.parameters import STYLES, Style
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable
 
 _NAME = "{name}"
 #: The styles of structural tags in which arguments can be written; others write objects and lists as tags, too.
@@ -35,18 +38,23 @@ class Profile:
         begin: The text before the first call.
         end: The text after the last call.
         separator: The text between two calls; ignored if a call may follow any text (``begin`` empty, ``markers`` given).
+            None if the format has one call in an answer.
         markers: The atomic parts of these texts: each may be a special token of the tokenizer, or text. The first one ends free
             text. Without markers, an answer is a call if it begins like one.
         arguments: "json" for an object, "python" for the keyword arguments of a call in Python's syntax, "tagged" for each
             argument between tags, strings as they are and other values as JSON; or the style of structural tags that says
-            what these tags are.
+            what these tags are. With a style, a line break follows each argument if the head ends with one.
         argument_head: The text before the value of a tagged argument, with ``{key}`` for its name.
         argument_tail: The text after the value; without surrounding whitespace it cannot occur in a value.
+        id: The part of the head that is the id of a call, such as ``functions.{name}:{index}``; ``{id}`` is one by itself.
+        other_heads: Other texts that a model may write in place of the head.
+        words: The texts before and after an answer in words. If there is a text before, an answer is either words or calls.
         signs: Substrings of a chat template; a template with all of them belongs to this family.
         not_signs: Substrings that a template of this family does not have.
         tools_in: The place from which the template takes the tools: "argument" (``tools=``), "system" (the key ``tools`` of
             the system message), or "prompt" (the template does not support tools, so the prompt describes them).
         arguments_in_history: Whether templates take the arguments of past calls as an "object" or as "text".
+        models: The models that write it.
     """
 
     name: str
@@ -54,64 +62,89 @@ class Profile:
     tail: str = ""
     begin: str = ""
     end: str = ""
-    separator: str = ""
+    separator: str | None = ""
     markers: tuple[str, ...] = ()
     arguments: Literal["json", "python", "tagged"] | TagStyle = "json"
     argument_head: str = ""
     argument_tail: str = ""
+    id: str = ""
+    other_heads: tuple[str, ...] = ()
+    words: tuple[str, str] = ("", "")
     signs: tuple[str, ...] = ()
     not_signs: tuple[str, ...] = ()
     tools_in: Literal["argument", "system", "prompt"] = "argument"
     arguments_in_history: Literal["object", "text"] = "object"
+    models: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a format that could not be read back.
 
         Raises:
-            ToolError: The head does not name the tool, or free text would run into it.
+            ToolError: A head does not name the tool, or free text would run into it.
         """
-        if self.head.count(_NAME) != 1:
-            raise ToolError(
-                f"the head {self.head!r} of profile {self.name!r} has no single {{name}}",
+        for head in self.heads:
+            self._check_head(head)
+        self._check_tags()
+        if self.id not in self.head:
+            raise self._wrong(
+                f"has no {self.id!r} in its head", fix="give the part of the head that is the id of a call"
+            )
+        before, after = self.words
+        if (before and not before.startswith(self.markers)) or (after and not after.startswith(self.markers)):
+            raise self._wrong(
+                f"has the words between {before!r} and {after!r}",
+                why="words end, and differ from calls, at a marker",
+                fix="name the markers at which these texts begin",
+            )
+
+    def _check_head(self, head: str) -> None:
+        if head.count(_NAME) != 1:
+            raise self._wrong(
+                f"has no single {{name}} in the head {head!r}",
                 why="a call must say which tool is called",
                 fix="write {name} in the place of the name of the tool",
-                code="wrong-profile",
             )
-        if self.arguments == "python" and not (self.head.endswith("(") and self.tail.startswith(")")):
-            raise ToolError(
-                f"profile {self.name!r} does not put Python's arguments in parentheses",
+        if self.arguments == "python" and not (head.endswith("(") and self.tail.startswith(")")):
+            raise self._wrong(
+                "does not put Python's arguments in parentheses",
                 fix="end the head with ( and begin the tail with )",
-                code="wrong-profile",
             )
-        if self.arguments in get_args(TagStyle):
-            if self.argument_head or self.argument_tail:
-                raise ToolError(
-                    f"profile {self.name!r} has the style {self.arguments!r} and tags of its own",
-                    fix='leave `argument_head` and `argument_tail` out, or write arguments="tagged"',
-                    code="wrong-profile",
-                )
-            object.__setattr__(self, "argument_tail", f"{STYLES[self.arguments].end}\n")
-        if self.arguments == "tagged" and not (self.argument_head.count("{key}") == 1 and self.argument_tail.strip()):
-            raise ToolError(
-                f"profile {self.name!r} does not tag its arguments",
-                fix="name the argument by {key} in `argument_head`, and end it with `argument_tail`",
-                code="wrong-profile",
-            )
-        opening = self.begin + self.head
-        if self.markers and not opening.startswith(self.markers[0]):
-            raise ToolError(
-                f"the calls of profile {self.name!r} begin with {opening[:20]!r}, not with {self.markers[0]!r}",
+        opening = self.begin + head
+        if self.markers and not self.is_anchored and not opening.startswith(self.markers[0]):
+            raise self._wrong(
+                f"has calls that begin with {opening[:20]!r}, not with {self.markers[0]!r}",
                 why="free text ends at the first marker",
                 fix="name the text that opens a call first in `markers`",
-                code="wrong-profile",
             )
         if not self.markers and not opening.startswith(("{", "[")):
-            raise ToolError(
-                f"the calls of profile {self.name!r} begin with {opening[:20]!r}",
+            raise self._wrong(
+                f"has calls that begin with {opening[:20]!r}",
                 why="without a marker an answer is a call if it begins with { or [",
                 fix="name a marker",
-                code="wrong-profile",
             )
+
+    def _check_tags(self) -> None:
+        if self.arguments in get_args(TagStyle):
+            if self.argument_head or self.argument_tail:
+                raise self._wrong(
+                    f"has the style {self.arguments!r} and tags of its own",
+                    fix='leave `argument_head` and `argument_tail` out, or write arguments="tagged"',
+                )
+            line = "\n" if self.head.endswith("\n") else ""
+            object.__setattr__(self, "argument_tail", STYLES[self.arguments].end + line)
+        if self.arguments == "tagged" and not (self.argument_head.count("{key}") == 1 and self.argument_tail.strip()):
+            raise self._wrong(
+                "does not tag its arguments",
+                fix="name the argument by {key} in `argument_head`, and end it with `argument_tail`",
+            )
+
+    def _wrong(self, fact: str, *, fix: str, why: str = "") -> ToolError:
+        return ToolError(f"profile {self.name!r} {fact}", why=why, fix=fix, code="wrong-profile")
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The texts before the arguments of a call, the one that is written first."""
+        return (self.head, *self.other_heads)
 
     @property
     def style(self) -> Style | None:
@@ -127,199 +160,42 @@ class Profile:
 
     @property
     def is_anchored(self) -> bool:
-        """Whether an answer is either text or calls, distinguished by its first character."""
-        return not self.markers
+        """Whether an answer is either text or calls, distinguished by its beginning."""
+        return not self.markers or bool(self.words[0])
 
     @property
     def repeats(self) -> bool:
         """Whether calls appear in the text one by one, without a list around them."""
-        return bool(self.markers) and not self.begin
+        return not self.is_anchored and not self.begin
+
+    def write(self, calls: Iterable[tuple[str, str]], arguments: Callable[[str], str]) -> str:
+        """Return calls, given as names and JSON arguments.
+
+        Args:
+            calls: The calls.
+            arguments: Writes JSON arguments in this format.
+
+        Raises:
+            ToolError: There are several calls, and the format has one in an answer.
+        """
+        written = [
+            self.counted(self.head, name, index) + arguments(text) + self.tail
+            for index, (name, text) in enumerate(calls)
+        ]
+        if self.separator is None and len(written) > 1:
+            raise self._wrong(f"cannot hold {len(written)} calls in an answer", fix="write one answer for each call")
+        separator = self.separator or ("\n" if self.repeats else "")
+        return self.begin + separator.join(written) + self.end
+
+    def counted(self, text: str, name: str, index: int) -> str:
+        """Return a head, or an id, of the call of a tool, with a number that counts the calls from 0."""
+        numbers = {"{index}": str(index), "{number}": str(index + 1), "{id}": f"{index:0{ID_LENGTH}}"}
+        for placeholder, number in numbers.items():
+            text = text.replace(placeholder, number)
+        return text.replace(_NAME, name)
 
     def matches(self, template: str) -> bool:
         """Whether a chat template is of this family."""
         if not self.signs or any(sign in template for sign in self.not_signs):
             return False
         return all(sign in template for sign in self.signs)
-
-
-#: The text before the arguments of a call that is a JSON object.
-_OBJECT_HEAD = '{"name": "{name}", "arguments": '
-#: Our own format, for models whose template has none.
-PLAIN = Profile("plain", head=_OBJECT_HEAD, tail="}", separator="\n", tools_in="prompt")
-
-_DEEPSEEK_MARKERS = (
-    "<｜tool▁calls▁begin｜>",  # noqa: RUF001 - the markers have full-width bars
-    "<｜tool▁call▁begin｜>",  # noqa: RUF001
-    "<｜tool▁sep｜>",  # noqa: RUF001
-    "<｜tool▁call▁end｜>",  # noqa: RUF001
-    "<｜tool▁calls▁end｜>",  # noqa: RUF001
-)
-_CALLS_BEGIN, _CALL_BEGIN, _SEPARATOR, _CALL_END, _CALLS_END = _DEEPSEEK_MARKERS
-
-_BUILT_IN = (
-    Profile(
-        "deepseek",  # V3, R1
-        begin=_CALLS_BEGIN,
-        head=f"{_CALL_BEGIN}function{_SEPARATOR}{_NAME}\n```json\n",
-        tail=f"\n```{_CALL_END}",
-        separator="\n",
-        end=_CALLS_END,
-        markers=_DEEPSEEK_MARKERS,
-        signs=(_CALLS_BEGIN, "```json"),
-        arguments_in_history="text",
-    ),
-    Profile(
-        "deepseek-v3.1",
-        begin=_CALLS_BEGIN,
-        head=f"{_CALL_BEGIN}{_NAME}{_SEPARATOR}",
-        tail=_CALL_END,
-        end=_CALLS_END,
-        markers=_DEEPSEEK_MARKERS,
-        signs=(_CALLS_BEGIN,),
-        arguments_in_history="text",
-    ),
-    Profile(
-        "mistral-ids",  # tokenizer v11, as in Mistral Small 3.2
-        head="[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]",
-        markers=("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
-        signs=("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
-    ),
-    Profile(
-        "mistral-args",  # tokenizer v13 and later
-        head="[TOOL_CALLS]{name}[ARGS]",
-        markers=("[TOOL_CALLS]", "[ARGS]"),
-        signs=("[TOOL_CALLS]", "[ARGS]"),
-        not_signs=("[CALL_ID]",),
-    ),
-    Profile(
-        "mistral",
-        begin="[TOOL_CALLS] [",
-        head=_OBJECT_HEAD,
-        tail="}",
-        separator=", ",
-        end="]",
-        markers=("[TOOL_CALLS]",),
-        signs=("[TOOL_CALLS]",),
-        not_signs=("[ARGS]",),
-    ),
-    Profile(
-        "granite",  # 3.x; 4 writes as Hermes does
-        begin="<|tool_call|>[",
-        head=_OBJECT_HEAD,
-        tail="}",
-        separator=", ",
-        end="]",
-        markers=("<|tool_call|>",),
-        signs=("<|start_of_role|>", "<|tool_call|>"),
-    ),
-    Profile(
-        "phi",  # 4-mini
-        begin="<|tool_call|>[",
-        head=_OBJECT_HEAD,
-        tail="}",
-        separator=", ",
-        end="]<|/tool_call|>",
-        markers=("<|tool_call|>", "<|/tool_call|>"),
-        signs=("<|tool|>",),
-        tools_in="system",
-    ),
-    Profile(
-        "qwen-coder",  # Qwen 3 Coder
-        head="<tool_call>\n<function={name}>\n",
-        tail="</function>\n</tool_call>",
-        markers=("<tool_call>", "</tool_call>"),
-        arguments="tagged",
-        argument_head="<parameter={key}>\n",
-        argument_tail="\n</parameter>\n",
-        signs=("<tool_call>", "<function=", "<parameter="),
-    ),
-    Profile(
-        "glm",  # 4.5 and later
-        head="<tool_call>{name}\n",
-        tail="</tool_call>",
-        markers=("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
-        arguments="tagged",
-        argument_head="<arg_key>{key}</arg_key>\n<arg_value>",
-        argument_tail="</arg_value>\n",
-        signs=("<tool_call>", "<arg_key>", "<arg_value>"),
-    ),
-    Profile(
-        "hermes",  # and Qwen 2.5, Qwen 3, Granite 4
-        head='<tool_call>\n{"name": "{name}", "arguments": ',
-        tail="}\n</tool_call>",
-        markers=("<tool_call>", "</tool_call>"),
-        signs=("<tool_call>", "</tool_call>", "arguments"),
-        not_signs=("<function=", "<arg_key>"),
-    ),
-    Profile(
-        "llama-pythonic",  # 3.2 and 4, where the template asks for it
-        begin="[",
-        head="{name}(",
-        tail=")",
-        separator=", ",
-        end="]",
-        arguments="python",
-        signs=("[func_name1(params_name1=",),
-    ),
-    Profile(
-        "llama",  # 3.1 to 3.3
-        head='{"name": "{name}", "parameters": ',
-        tail="}",
-        separator="; ",
-        signs=("<|start_header_id|>", '"parameters":'),
-    ),
-    Profile(
-        "gemma",  # 3; its template does not support tools
-        begin="```tool_code\n",
-        head="{name}(",
-        tail=")",
-        separator="\n",
-        end="\n```",
-        markers=("```tool_code", "```"),
-        arguments="python",
-        signs=("<start_of_turn>",),
-        not_signs=("<start_function_call>",),
-        tools_in="prompt",
-    ),
-    PLAIN,
-)
-_registry: list[Profile] = list(_BUILT_IN)
-
-
-def register_profile(profile: Profile) -> None:
-    """Add a format, for `find_profile` and `detect_profile`.
-
-    It takes precedence over the known formats, and replaces one of the same name.
-
-    Args:
-        profile: The format, with ``signs`` if `detect_profile` should recognise its templates.
-    """
-    _registry[:] = [profile, *(known for known in _registry if known.name != profile.name)]
-
-
-def profiles() -> Mapping[str, Profile]:
-    """Return the known formats by name, in the order in which `detect_profile` tries them."""
-    return {profile.name: profile for profile in _registry}
-
-
-def find_profile(name: str) -> Profile:
-    """Return a format by its name.
-
-    Raises:
-        ToolError: No format has this name.
-    """
-    known = profiles()
-    if name not in known:
-        raise ToolError(
-            f"no profile {name!r}",
-            why=f"known are {', '.join(known)}",
-            fix="choose one of these, or register_profile() your own",
-            code="wrong-profile",
-        )
-    return known[name]
-
-
-def detect_profile(tokenizer: Any) -> Profile:
-    """Return the format of the tokenizer's chat template; `PLAIN` if it has no template, or an unknown one."""
-    template = template_text(tokenizer)
-    return next((profile for profile in _registry if profile.matches(template)), PLAIN)

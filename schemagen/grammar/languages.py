@@ -229,6 +229,7 @@ class Assembly:
         self.left_out: list[Token] = []
         self.marked: dict[str, Expression] = {}
         self._taken_over: dict[ContextFree[Any], Expression] = {}
+        self._numbers: dict[str, int] = {}  # of the last rule of each name
 
     def expression(self, spec: Any) -> Expression:
         """Return the texts of a spec as an expression over these rules.
@@ -276,13 +277,13 @@ class Assembly:
 
     def free_name(self, name: str) -> str:
         """Return a name for a rule that none has yet."""
-        taken = self.rules.keys() | self.marked.keys()
-        if name not in taken:
+        if name not in self.rules and name not in self.marked:
             return name
-        number = 2
-        while f"{name} {number}" in taken:
+        number = self._numbers.get(name, 2)
+        while (numbered := f"{name} {number}") in self.rules or numbered in self.marked:
             number += 1
-        return f"{name} {number}"
+        self._numbers[name] = number
+        return numbered
 
     def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
         """Return the grammar of an expression over these rules."""

@@ -17,7 +17,7 @@ import codecs
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from schemagen.engine.native.lowering import compile_language
 from schemagen.errors import OptionError
@@ -38,13 +38,48 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 _THOUGHTS, _ANSWER = "the thoughts", "the answer"
-#: For each family: a substring of its chat templates, the opening of the thoughts, and their end.
-_FAMILIES = (
-    # gpt-oss
-    ("<|channel|>analysis", "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
-    ("[/THINK]", "[THINK]", "[/THINK]"),  # Magistral
-    ("</seed:think>", "<seed:think>", "</seed:think>"),  # Seed-OSS
-    ("</think>", "<think>\n", "</think>\n\n"),  # DeepSeek R1, Qwen 3, QwQ, GLM 4.5, SmolLM 3 and most others
+
+
+class ThoughtMarkers(NamedTuple):
+    """The markers around the thoughts of a family of models.
+
+    Attributes:
+        signs: Substrings of its chat templates; a template with all of them belongs to the family.
+        begin: The opening of the thoughts.
+        end: The text between the thoughts and the answer.
+        models: The models that write them.
+    """
+
+    signs: tuple[str, ...]
+    begin: str
+    end: str
+    models: str
+
+
+_HARMONY = ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>")
+_KIMI = ("<|open|>think<|sep|>", "<|close|>think<|sep|><|open|>response<|sep|>")
+_COHERE = ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>")
+#: The families, in the order in which their signs are looked for.
+THOUGHT_MARKERS = (
+    ThoughtMarkers(("<|channel|>analysis",), *_HARMONY, "gpt-oss"),
+    ThoughtMarkers(("<|open|>", "<|sep|>"), *_KIMI, "Kimi K3"),
+    ThoughtMarkers(("<|END_THINKING|>",), *_COHERE, "Command R7B, Command A"),
+    ThoughtMarkers(("<|channel>thought",), "<|channel>thought\n", "<channel|>", "Gemma 4"),
+    ThoughtMarkers(("[/THINK]",), "[THINK]", "[/THINK]", "Magistral"),
+    ThoughtMarkers(("</seed:think>",), "<seed:think>", "</seed:think>", "Seed-OSS"),
+    ThoughtMarkers(("</mm:think>",), "<mm:think>", "</mm:think>", "MiniMax M3"),
+    ThoughtMarkers(("<|inner_suffix|>",), "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
+    ThoughtMarkers(("</thought>",), "<thought>\n", "</thought>\n\n", "EXAONE Deep"),
+    ThoughtMarkers(("</think>", "<|tool_calls_section_begin|>"), "<think>", "</think>", "Kimi K2"),
+    ThoughtMarkers(("</think>", "\uff5cDSML\uff5c"), "<think>", "</think>", "DeepSeek V3.2 and V4"),
+    ThoughtMarkers(("</think>", "</arg_key><arg_value>"), "<think>", "</think>", "GLM 4.7 and 5"),
+    ThoughtMarkers(("</think>", "<tool_call><function="), "<think>", "</think>", "MiMo V2.6"),
+    ThoughtMarkers(
+        ("</think>",),
+        "<think>\n",
+        "</think>\n\n",
+        "DeepSeek R1, Qwen 3, QwQ, GLM 4.5, MiniMax M2, EXAONE 4, SmolLM 3 and most others",
+    ),
 )
 
 
@@ -103,6 +138,10 @@ class ReasoningFormat:
         """Return the grammar of thoughts followed by a text of a graph, such as words and calls; errors as for `before`."""
         return _think_before_parts(answer, self)
 
+    def before_opening(self, opening: str) -> ReasoningFormat:
+        """Return the format for answers that hold their opening, which ``end`` may end with, such as a channel's."""
+        return replace(self, end=self.end.removesuffix(opening)) if opening else self
+
     def opened(self, prompt: str) -> str:
         """Return a rendered prompt with the opening of the thoughts, if the chat template has not written it.
 
@@ -127,9 +166,9 @@ def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
     if reasoning.end:
         return reasoning.begin, reasoning.end
     template = template_text(tokenizer)
-    for sign, begin, end in _FAMILIES:
-        if sign in template:
-            return begin, end
+    for markers in THOUGHT_MARKERS:
+        if all(sign in template for sign in markers.signs):
+            return markers.begin, markers.end
     raise OptionError(
         "this model has no known way to think before it answers",
         why="its chat template has no marker of thoughts" if template else "its tokenizer has no chat template",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from schemagen.calling.families import detect_profile
 from schemagen.calling.history import render_chat
 from schemagen.calling.request import CallForm, CallRequest, resolve
 from schemagen.calling.tools import Tool
-from schemagen.calling.wire_profiles import detect_profile
 from schemagen.decode.budget import check_budget, context_of
 from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import Sampling

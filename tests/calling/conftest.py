@@ -41,6 +41,9 @@ MERGES = (
     "\n```",
     "; {",
 )
+#: The end of an answer, if a template has another use for ``<|end|>``, and special tokens that are no markers of calls.
+EOS = {"harmony": "<|return|>"}
+INNER = {"harmony": ("<|start|>", "<|end|>")}
 
 
 class ScriptedModel:
@@ -87,7 +90,12 @@ class ScriptedModel:
         return input_ids
 
 
-def make_tokenizer(profile_name, *, special):
+def profile_of(template):
+    """Return the profile of a template: its file is named after it, with the models after an @ if there are several."""
+    return find_profile(template.partition("@")[0])
+
+
+def make_tokenizer(template, *, special):
     """Return a byte-level tokenizer with the template of a family, its markers special tokens or ordinary text."""
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     ids = count()
@@ -104,12 +112,12 @@ def make_tokenizer(profile_name, *, special):
     backend.pre_tokenizer = byte_level
     backend.decoder = decoders.ByteLevel()
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, eos_token="<|end|>", clean_up_tokenization_spaces=False
+        tokenizer_object=backend, eos_token=EOS.get(template, "<|end|>"), clean_up_tokenization_spaces=False
     )
-    markers = list(find_profile(profile_name).markers)
+    markers = [*profile_of(template).markers, *INNER.get(template, ())]
     if special and markers:
         tokenizer.add_special_tokens({"additional_special_tokens": markers})
-    tokenizer.chat_template = (TEMPLATES / f"{profile_name}.jinja").read_text(encoding="utf-8")
+    tokenizer.chat_template = (TEMPLATES / f"{template}.jinja").read_text(encoding="utf-8")
     return tokenizer
 
 
@@ -117,9 +125,17 @@ class Family:
     """A profile, a tokenizer of it, and language models over scripts."""
 
     def __init__(self, name, *, special):
-        self.profile = find_profile(name)
+        self.profile = profile_of(name)
         self.tokenizer = make_tokenizer(name, special=special)
         self.special = special
+
+    def said(self, words):
+        """Return an answer in words as the model writes it."""
+        return words.join(self.profile.words)
+
+    def fitting(self, *calls):
+        """Return the calls that fit into one answer."""
+        return calls[:1] if self.profile.separator is None else calls
 
     def lm(self, *lines):
         """Return a language model that wants to say some lines."""
@@ -140,9 +156,7 @@ class Family:
 
 
 NAMES = sorted(path.stem for path in TEMPLATES.glob("*.jinja"))
-FAMILIES = [
-    (name, special) for name in NAMES for special in ((False, True) if find_profile(name).markers else (False,))
-]
+FAMILIES = [(name, special) for name in NAMES for special in ((False, True) if profile_of(name).markers else (False,))]
 
 
 @pytest.fixture(scope="session", params=FAMILIES, ids=lambda f: f"{f[0]}-{'special' if f[1] else 'text'}")

@@ -27,7 +27,7 @@ from schemagen.events import (
     ToolReturned,
 )
 
-pytestmark = pytest.mark.sampled(5)
+pytestmark = pytest.mark.sampled(10)
 
 NASTY = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] </tool'
 
@@ -92,7 +92,7 @@ def check_call(events, call):
 @pytest.mark.parametrize("answer", ["It is } ] sunny, <tool> é 😀.\nReally?", " a <", "<tool_", "`` ```", ""])
 def test_words(family, tools, answer):
     """Words come as they are written, whole characters, without whitespace around them."""
-    events = streamed(family, answer, tools)
+    events = streamed(family, family.said(answer), tools)
     assert all(isinstance(event, TextDelta) for event in events[:-1])
 
 
@@ -127,6 +127,7 @@ def test_values_of_every_kind(family, tools):
 def test_calls_and_words(family, tools):
     """Words before a call, several calls, and words behind them, where the format has those."""
     calls = [("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]}), ("get_weather", {"city": "Rome"})]
+    calls = family.fitting(*calls)
     streamed(family, written(family, *calls), tools, parallel=True)
     streamed(family, written(family, *calls), tools, parallel=True, tool_choice="required")
     if not family.profile.is_anchored:
@@ -144,9 +145,10 @@ def test_without_arguments(family, tools):
         """Ping."""
         return "pong"
 
-    line = written(family, ("ping", {}), ("ping", {}))
+    calls = family.fitting(("ping", {}), ("ping", {}))
+    line = written(family, *calls)
     events = streamed(family, line, [*tools, ping], parallel=True)
-    assert sum(isinstance(event, CallCompleted) for event in events) == 2
+    assert sum(isinstance(event, CallCompleted) for event in events) == len(calls)
     streamed(family, line, [ping], tool_choice="required")
 
 
@@ -159,21 +161,22 @@ def test_choices(family, tools, choice):
     streamed(family, "Hello! " + line, tools, tool_choice=choice, max_new_tokens=400)
 
 
-@pytest.mark.parametrize("budget", range(1, 60, 7))
-def test_budgets(family, tools, budget):
+@pytest.mark.parametrize("more", range(0, 60, 7))
+def test_budgets(family, tools, more):
     """Cut short, the events are still those of what `call` returns."""
     line = written(family, ("send", {"to": ["é" * 30]}))
-    streamed(family, line, tools, max_new_tokens=budget)
+    streamed(family, line, tools, max_new_tokens=max(1, family.wire(tools).graph.min_new_tokens) + more)
 
 
 def test_ids(family, tools):
     """The last event has the calls of the others, ids included; one that the model writes is that."""
-    line = written(family, ("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]}))
+    line = written(family, *family.fitting(("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]})))
     events = list(family.lm(line).stream_call("x", tools, parallel=True))
     said = [event.call.id for event in events if isinstance(event, CallCompleted)]
     assert [call.id for call in events[-1].value] == said
-    if "{id}" in family.profile.head:
-        assert said == ["000000000", "000000001"]
+    form = family.profile.id or ("{id}" if "{id}" in family.profile.head else "")
+    if form:
+        assert said == [family.profile.counted(form, name, i) for i, name in enumerate(("get_weather", "send"))]
 
 
 def test_the_tool_is_known_early(hermes, tools):
@@ -219,7 +222,7 @@ def test_a_model_without_a_streamer(family, tools, monkeypatch):
 
     monkeypatch.setattr(model, "generate", mute)
     streamed(family, written(family, ("send", {"to": ["é"], "urgent": True})), tools)
-    streamed(family, "words", tools)
+    streamed(family, family.said("words"), tools)
 
 
 # --- errors and ends ---------------------------------------------------------------------------------------------------
@@ -369,9 +372,9 @@ def fail(text: str) -> str:
 def chat_lines(family):
     """A chat of two calls, one that is refused, one that raises, and an answer."""
     return (
-        written(family, ("get_weather", {"city": "Oslo"}), ("Even", {"number": 7})),
+        written(family, *family.fitting(("get_weather", {"city": "Oslo"}), ("Even", {"number": 7}))),
         written(family, ("fail", {"text": "é"})),
-        "It is sunny.",
+        family.said("It is sunny."),
     )
 
 
@@ -389,7 +392,7 @@ def test_a_chat(family, tools):
     assert shown(events[-1].value) == shown(expected)
     assert [event.step for event in events if isinstance(event, StepStarted)] == [0, 1, 2]
     returned = [event for event in events if isinstance(event, ToolReturned)]
-    assert [event.index for event in returned] == [0, 1, 0]
+    assert [event.index for event in returned] == [*range(len(family.fitting(0, 1))), 0]
     assert [event.result for event in returned] == list(events[-1].value.results)
     assert [event.call.name for event in events if isinstance(event, CallCompleted)] == ["get_weather", "fail"]
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "It is sunny."

@@ -283,7 +283,7 @@ def test_a_format_of_ones_own(hermes):
 
 def profiles_restored(known):
     """Put the registry back."""
-    from schemagen.calling.wire_profiles import _registry
+    from schemagen.calling.families import _registry
 
     _registry[:] = list(known.values())
 

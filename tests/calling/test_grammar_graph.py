@@ -30,10 +30,11 @@ from schemagen.testing import mask_of
 from schemagen.vocabulary.marks import without_marks
 from tests.calling.graph_reader import GraphReader
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(7)
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
 PIECES = [
+    b'" string="', b'true">x', b'parameter name="', b"invoke>\n</", b'" index="1', b'key="city" type="st', b"get:0", b'"0", "tool', b"\n]<", b" to=fun", b"final<",
     b"<function=", b">\n<", b"<parameter=", b"</parameter>", b"\n</parameter>\n</function>", b"a\n</parameter>\n<parameter=unit>\nf", b"</", b"\n</p", b"\n\n<",
     b"3\n</parameter>\n<parameter=ok>\ntrue", b"get\n<arg_key>", b"</arg_value>\n<arg_key>unit", b"</arg_key>\n<arg_value>3</arg_value>", b"e</arg", b"_value>\n</", b"city>\nx",
     b"<tool_call>", b"</tool_call>", b"}}", b'"}}', b'": {"', b':{"', b"}\n", b'hi<tool_call>{"', b">\n{", b'>{"', b"\n\n", b" [", b'[{"',
@@ -67,26 +68,24 @@ TOOLS = as_tools([get, send])
 
 
 def vocabulary_of(profile, *, special):
-    """Return bytes, pieces, perhaps the markers as special tokens, and EOS; and the ids of the markers."""
+    """Return bytes, pieces, markers as special tokens (none, all, or all but the first), and EOS; and the ids of the markers."""
     tokens = [*(bytes([i]) for i in range(256)), *PIECES]
-    ids = {marker: len(tokens) + i for i, marker in enumerate(profile.markers)} if special else {}
+    markers = {"none": (), "all": profile.markers, "inner": profile.markers[1:]}[special]
+    ids = {marker: len(tokens) + i for i, marker in enumerate(markers)}
     tokens += [None] * (len(ids) + 1)
     vocabulary = Vocabulary.from_tokens(tokens, eos_token_ids=[len(tokens) - 1], special_token_ids=ids.values())
     return vocabulary, tuple(ids.items())
 
 
-STRINGS = {
-    "json": r'"(?:[^"\\]|\\.)*"',
-    "python": r'"(?:[^"\\]|\\.)*"',
-    "tagged": r"(?<=<parameter=city>)(?:(?!</parameter>).)*|(?<=<arg_value>)(?:(?!</arg_value>).)*",
-}
+QUOTED = r'"(?:[^"\\]|\\.)*"'
+TAGGED = r"(?<=<parameter=city>)(?:(?!</parameter>).)*|(?<=<arg_value>)(?:(?!</arg_value>).)*"
 
 
-def tokenise(rng, vocabulary, text, specials, syntax="json"):
+def tokenise(rng, vocabulary, text, specials, strings=QUOTED):
     """Cut a text into tokens, at random or greedily; markers outside of strings become special tokens."""
     ids, data = [], b""
     names = dict(specials)
-    for piece in re.split("(" + "|".join([STRINGS[syntax], *map(re.escape, names)]) + ")", text, flags=re.DOTALL):
+    for piece in re.split("(" + "|".join([strings, *map(re.escape, names)]) + ")", text, flags=re.DOTALL):
         if piece in names:
             ids += [*cut(rng, vocabulary, data), names[piece]]
             data = b""
@@ -128,7 +127,7 @@ def read_by(reader, vocabulary):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("special", ["none", "all", "inner"])
 @pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
 def test_masks_are_exact(profile, special, mode):
     """Along random tokenisations every mask is what the graph itself reads, and the answer is read back."""
@@ -139,12 +138,13 @@ def test_masks_are_exact(profile, special, mode):
     for answer in ANSWERS:
         if (len(answer) > 1 and not flags.get("parallel")) or bool(answer) > flags.get("may_call", True):
             continue
-        if not answer and not flags.get("may_answer", True):
+        if (not answer and not flags.get("may_answer", True)) or (len(answer) > 1 and profile.separator is None):
             continue
-        text = write_calls(profile, answer) if answer else "Hé } <tool ]"
+        words = "" if answer else "Hé } <tool ]"
+        text = write_calls(profile, answer) if answer else words.join(profile.words)
         before = "Sure: " if answer and flags.get("may_answer", True) and not profile.is_anchored else ""
         matcher, reader, parts = wire.graph.matcher(), GraphReader(wire.graph), wire.graph.reader()
-        tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
+        tokens = tokenise(rng, vocabulary, before + text, specials, QUOTED if profile.style is None else TAGGED)
         for token_id in [*tokens, None]:
             if token_id is None or rng.random() < 0.4:
                 assert matcher.allowed_tokens() == read_by(reader, vocabulary)
@@ -161,10 +161,10 @@ def test_masks_are_exact(profile, special, mode):
         assert write_calls(profile, ((call.tool.name, call.json) for call in read.calls)) == (
             text if answer else write_calls(profile, [])
         )
-        assert read.text == (before.strip() if answer else text)
+        assert read.text == (before.strip() if answer else words)
 
 
-@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("special", ["none", "all", "inner"])
 @pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
 def test_events_add_up(profile, special):
     """However an answer is cut into tokens and steps, its events add up to what is read from the whole."""
@@ -172,9 +172,11 @@ def test_events_add_up(profile, special):
     vocabulary, specials = vocabulary_of(profile, special=special)
     wire = build(profile, TOOLS, vocabulary, specials, parallel=True)
     for answer, step in itertools.product(ANSWERS, (1, 1, 1, 3, 1000)):
-        text = write_calls(profile, answer) if answer else "Hé } <tool ]"
+        if len(answer) > 1 and profile.separator is None:
+            continue
+        text = write_calls(profile, answer) if answer else "Hé } <tool ]".join(profile.words)
         before = "" if profile.is_anchored or not answer else rng.choice(["", "Sure: ", "\n<é"])
-        tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
+        tokens = tokenise(rng, vocabulary, before + text, specials, QUOTED if profile.style is None else TAGGED)
         whole = wire.read(tokens)
         reader = AnswerReader(wire.graph, ToolResult)
         for start in range(0, len(tokens), step):
@@ -195,7 +197,7 @@ def test_events_add_up(profile, special):
 def hermes():
     """The answers in the format of Hermes, markers as text."""
     profile = profiles()["hermes"]
-    vocabulary, specials = vocabulary_of(profile, special=False)
+    vocabulary, specials = vocabulary_of(profile, special="none")
     return build(profile, TOOLS, vocabulary, specials, parallel=True)
 
 
@@ -349,7 +351,7 @@ def test_a_marker_that_ends_every_text():
     assert [call.json for call in wire.read(ids).calls] == ['{"city": "x"}']
 
 
-@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("special", ["none", "all", "inner"])
 @pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
 def test_budgets_are_kept(profile, special):
     """From the least budget on, whatever is drawn is a whole answer in time, read back as calls of the right tools."""

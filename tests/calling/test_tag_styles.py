@@ -139,3 +139,14 @@ def test_a_style_has_its_own_tags():
     """Tags beside a style would have no effect."""
     with pytest.raises(ToolError, match="tags of its own"):
         Profile("own", head="<a>{name}", markers=("<a>",), arguments="glm_xml", argument_head="<{key}>")
+
+
+@pytest.mark.parametrize("line", ["", "\n"])
+def test_arguments_stand_on_lines_if_the_head_does(line):
+    """A format in one line stays in one line; where it has line breaks, the model may leave them out."""
+    profile = Profile("own", head="<|open|>{name}" + line, tail="<|close|>", markers=MARKERS, arguments="qwen_xml")
+    call = f"<|open|>Move{line}<parameter=city>Bonn</parameter>{line}<|close|>"
+    assert write_calls(profile, [("Move", '{"city": "Bonn"}')]) == call
+    for text in (call, call.replace("\n", "")):
+        found = build(profile, as_tools([Move]), VOCABULARY, ()).read(text.encode())
+        assert [json.loads(each.json) for each in found.calls] == [{"city": "Bonn"}]

@@ -44,7 +44,7 @@ def called(family, **arguments):
 
 def test_a_chat_ends_in_a_value(family):
     """The model calls, gets the result, and answers with an instance; the prompt shows its shape, and the messages do not."""
-    lm = family.lm(called(family, city="Paris"), TEXT)
+    lm = family.lm(called(family, city="Paris"), family.said(TEXT))
     chat = lm.chat("How warm is it?", [get], returns=Weather)
     assert (chat.value, chat.text) == (PARIS, TEXT)
     assert [result.value for result in chat.results] == ["1 x 21 degrees in Paris"]
@@ -55,15 +55,15 @@ def test_a_chat_ends_in_a_value(family):
 
 def test_an_answer_is_a_call_or_a_value(family):
     """The choice decides which; words are neither, so a model that wants words writes a value."""
-    assert family.lm(TEXT).call("x", [get], returns=Weather) == PARIS
+    assert family.lm(family.said(TEXT)).call("x", [get], returns=Weather) == PARIS
     assert family.lm(called(family, city="Rome")).call("x", [get], returns=Weather).json == '{"city": "Rome"}'
-    words = family.lm("It is warm in Paris.").call("x", [get], returns=Weather, max_new_tokens=200)
+    words = family.lm(family.said("It is warm in Paris.")).call("x", [get], returns=Weather, max_new_tokens=200)
     assert isinstance(words, (Weather, schemagen.ToolCall))
-    lm = family.lm(TEXT)
-    assert lm.call("x", [get], returns=Weather, tool_choice="required", max_new_tokens=200).name == "get"
+    lm = family.lm(family.said(TEXT))
+    assert lm.call("x", [get], returns=Weather, tool_choice="required", max_new_tokens=300).name == "get"
     assert '"place": string' not in lm.model.prompts[0], "an answer that is never given has no shape"
-    assert family.lm(TEXT).call("x", [get], returns=Weather, tool_choice="none") == PARIS
-    assert family.lm(TEXT).call("x", [], returns=Weather) == PARIS
+    assert family.lm(family.said(TEXT)).call("x", [get], returns=Weather, tool_choice="none") == PARIS
+    assert family.lm(family.said(TEXT)).call("x", [], returns=Weather) == PARIS
     two = family.lm(called(family, city="Rome")).call("x", [get], returns=Weather, parallel=True)
     assert [each.arguments.city for each in two] == ["Rome"]
 
@@ -72,16 +72,17 @@ def test_the_graph_accepts_calls_and_values_alone(family):
     """The mask and the reader take a call and a value, and neither words, a value after a call, nor two values."""
     grammar = family.lm().compile(Weather)
     wire = family.wire((get,), returns=grammar, parallel=True)
-    call = called(family, city="Rome")
+    call, value = called(family, city="Rome"), family.said(TEXT)
     for text, is_answer in [
-        (TEXT, True),
+        (value, True),
         (call, True),
-        ('{ "place": "x",\n "degrees": -3 }', True),
-        ("Warm.", False),
+        (family.said('{ "place": "x",\n "degrees": -3 }'), True),
+        (family.said("Warm."), False),
         ("Warm. " + call, False),
-        (call + TEXT, False),
-        (TEXT + TEXT, False),
-        ('{"place": "x"}', False),
+        (call + value, False),
+        (family.said(TEXT + TEXT), False),
+        (value + value, False),
+        (family.said('{"place": "x"}'), False),
         ("", False),
     ]:
         for matcher in (wire.graph.matcher(), GraphReader(wire.graph), wire.graph.reader()):
@@ -91,7 +92,10 @@ def test_the_graph_accepts_calls_and_values_alone(family):
 
 def test_a_stream_has_the_fields_of_the_value(family):
     """Events of fields add up to the value, whole or behind thoughts."""
-    for line, more in [(TEXT, {}), (f"Hm.</think>\n\n{TEXT}", {"reasoning": THINK})]:
+    said = written = family.said(TEXT)
+    for marker in family.profile.markers if family.special else ():
+        written = written.replace(marker, "")
+    for line, more in [(said, {}), (f"Hm.</think>\n\n{said}", {"reasoning": THINK})]:
         stream = family.lm(line).stream_call("x", [get], returns=Weather, **more)
         events = list(stream)
         fields = {str(event.path): event.value for event in events if isinstance(event, FieldCompleted)}
@@ -101,13 +105,13 @@ def test_a_stream_has_the_fields_of_the_value(family):
         assert not any(isinstance(event, TextDelta) for event in events)
         assert isinstance(events[-1], Completed)
         assert events[-1].value == PARIS
-        assert stream.words == stream.text == TEXT
+        assert (stream.words, stream.text) == (TEXT, written)
         assert any(isinstance(event, ReasoningDelta) for event in events) == bool(more)
 
 
 def test_a_streamed_chat_ends_in_a_value(family):
     """The events of a call, then those of the value, then the chat with it."""
-    lines = [f"Hm.</think>\n\n{each}" for each in (called(family, city="Rome"), TEXT)]
+    lines = [f"Hm.</think>\n\n{each}" for each in (called(family, city="Rome"), family.said(TEXT))]
     events = list(family.lm(*lines).stream_chat("x", [get], returns=Weather, reasoning=THINK))
     assert sum(isinstance(event, StepStarted) for event in events) == 2
     assert [event.call.json for event in events if isinstance(event, CallCompleted)] == ['{"city": "Rome"}']
@@ -173,10 +177,10 @@ def test_a_call_wins_over_a_value_with_the_same_text(name):
 
 def test_other_specs(family):
     """A choice and a pattern are specs, too; their whitespace is kept."""
-    assert family.lm("warm").call("x", [get], returns=schemagen.Choice(["warm", "cold"])) == "warm"
-    assert family.lm(" 21 ").chat("x", [get], returns=schemagen.Regex(" [0-9]{2} ")).value == " 21 "
-    assert family.lm("[1, 2]").chat("x", [get], returns=list[int]).value == [1, 2]
-    assert family.lm("Warm.").chat("x", [get]).value == "Warm."
+    assert family.lm(family.said("warm")).call("x", [get], returns=schemagen.Choice(["warm", "cold"])) == "warm"
+    assert family.lm(family.said(" 21 ")).chat("x", [get], returns=schemagen.Regex(" [0-9]{2} ")).value == " 21 "
+    assert family.lm(family.said("[1, 2]")).chat("x", [get], returns=list[int]).value == [1, 2]
+    assert family.lm(family.said("Warm.")).chat("x", [get]).value == "Warm."
 
 
 def test_grammars_over_tokens_are_refused(hermes):

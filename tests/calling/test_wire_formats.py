@@ -7,15 +7,12 @@ import re
 
 import pytest
 
-from schemagen.calling import ToolCall, detect_profile, profiles
+from schemagen.calling import ToolCall, detect_profile
 from schemagen.calling.answer_format import write_calls
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
 
-pytestmark = pytest.mark.sampled(3)
-
-MARKERS = " ".join(dict.fromkeys(marker for profile in profiles().values() for marker in profile.markers))
-NASTY = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] ' + MARKERS
+pytestmark = pytest.mark.sampled(6)
 
 
 def written(family, *calls):
@@ -23,9 +20,15 @@ def written(family, *calls):
     return write_calls(family.profile, [(name, json.dumps(arguments, ensure_ascii=False)) for name, arguments in calls])
 
 
+def nasty(family):
+    """A text with quotes, line breaks, and the markers of the family, as far as a string can hold these."""
+    text = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] ' + " ".join(family.profile.markers) + " <tool_call> [ARGS]"
+    return shielded(family, text)
+
+
 def shielded(family, text):
     """The text as it can be inside a string: markers there are no special tokens, and a value does not hold its end tag."""
-    ends = [family.profile.argument_tail.strip()] if family.profile.arguments == "tagged" else []
+    ends = [family.profile.argument_tail.strip()] if family.profile.style is not None else []
     for marker in [*ends, *(family.profile.markers if family.special else ())]:
         text = text.replace(marker, marker[:1] + " " + marker[1:])
     return text
@@ -39,7 +42,7 @@ def test_the_template_is_recognised(family):
 def test_words_stay_words(family, tools):
     """An answer in words is a str, and any text is free."""
     answer = "It is } ] sunny, <tool> é 😀.\nReally?"
-    assert family.lm(answer).call("How is it?", tools) == answer
+    assert family.lm(family.said(answer)).call("How is it?", tools) == answer
 
 
 def test_one_call(family, tools):
@@ -58,8 +61,8 @@ def test_one_call(family, tools):
 
 
 def test_strings_hold_anything(family, tools):
-    """Quotes, newlines, emoji and the markers of every format inside a string end nothing."""
-    text = shielded(family, NASTY)
+    """Quotes, newlines, emoji and the markers of the format inside a string end nothing."""
+    text = nasty(family)
     lm = family.lm(written(family, ("send", {"to": [text, ""], "text": text, "urgent": True})))
     call = lm.call("Send it.", tools, max_new_tokens=2000)
     assert (call.arguments.to, call.arguments.text, call.arguments.urgent) == ([text, ""], text, True)
@@ -81,16 +84,18 @@ def test_text_before_a_call(family, tools):
 
 
 def test_parallel_calls(family, tools):
-    """Several calls come as a list, in order."""
+    """Several calls come as a list, in order; one call, if the format has no more."""
     wanted = [("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]}), ("get_weather", {"city": "Rome"})]
-    calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True)
+    wanted = [*family.fitting(*wanted)]
+    calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True, max_new_tokens=900)
     assert [(call.name, json.loads(call.json)) for call in calls] == wanted
-    assert len({call.id for call in calls}) == 3
+    assert len({call.id for call in calls}) == len(wanted)
 
 
 def test_without_parallel_there_is_one_call(family, tools):
     """What a model wants to write after its first call is cut off."""
-    both = written(family, ("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]}))
+    first, second = ("get_weather", {"city": "Oslo"}), ("send", {"to": ["a"]})
+    both = written(family, first) * 2 if family.profile.separator is None else written(family, first, second)
     call = family.lm(both).call("x", tools)
     assert isinstance(call, ToolCall)
     assert call.arguments.city == "Oslo"
@@ -106,8 +111,10 @@ def test_required_starts_with_a_call(family, tools):
 
 def test_required_in_parallel(family, tools):
     """At least one call, and no word."""
-    lm = family.lm(written(family, ("get_weather", {"city": "Oslo"}), ("send", {"to": []})))
-    assert [call.name for call in lm.call("x", tools, tool_choice="required", parallel=True)] == ["get_weather", "send"]
+    wanted = family.fitting(("get_weather", {"city": "Oslo"}), ("send", {"to": []}))
+    lm = family.lm(written(family, *wanted))
+    calls = lm.call("x", tools, tool_choice="required", parallel=True)
+    assert [call.name for call in calls] == [name for name, _ in wanted]
 
 
 @pytest.mark.parametrize("form", ["name", "function", "list"])
@@ -123,7 +130,7 @@ def test_a_chosen_tool_is_called(family, tools, form):
 
 def test_none_makes_no_call(family, tools):
     """A model that wants to call cannot, and what it says instead is a str."""
-    lm = family.lm(written(family, ("send", {"to": []})), "words")
+    lm = family.lm(written(family, ("send", {"to": []})), family.said("words"))
     answer = lm.call("x", tools, tool_choice="none", max_new_tokens=400)
     assert isinstance(answer, str)
     assert lm.call("x", tools, tool_choice="none") == "words"
@@ -146,7 +153,8 @@ def test_other_whitespace_is_read(family, tools):
 
 def test_history_is_what_models_write(family, tools):
     """A call that the template renders as history is a call of the grammar, with the same arguments."""
-    wanted = [("get_weather", {"city": "Oslo", "days": 2}), ("send", {"to": [shielded(family, NASTY)], "urgent": True})]
+    wanted = [("get_weather", {"city": "Oslo", "days": 2}), ("send", {"to": [nasty(family)], "urgent": True})]
+    wanted = [*family.fitting(*wanted)]
     calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True, max_new_tokens=2000)
     entries = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.json}} for c in calls]
     said = {"role": "assistant", "content": "", "tool_calls": entries}
@@ -160,7 +168,7 @@ def test_history_is_what_models_write(family, tools):
         if not text.startswith(before)
         else len(before)
     )
-    answer = text[stem:].split("<|end|>")[0]
+    answer = re.split(r"<\|(?:end|call)\|>", text[stem:])[0]
     answer = re.sub(r"^<.Assistant.>", "", answer)
     if family.profile.name == "mistral":  # its history has ids, which the model does not write
         answer = re.sub(r', "id": "\w{9}"', "", answer)
@@ -182,7 +190,7 @@ def test_ids_are_those_of_the_model(family, tools, written_id, found):
 
 def test_a_loop_of_two_steps(family, tools):
     """Call, result, answer: the result is in the second prompt, and the chat holds everything."""
-    lm = family.lm(written(family, ("get_weather", {"city": "Paris"})), "It is 21 degrees.")
+    lm = family.lm(written(family, ("get_weather", {"city": "Paris"})), family.said("It is 21 degrees."))
     chat = lm.chat("Weather in Paris?", tools)
     assert chat.text == "It is 21 degrees."
     assert [message["role"] for message in chat.messages] == ["user", "assistant", "tool", "assistant"]

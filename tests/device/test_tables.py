@@ -8,8 +8,8 @@ import pytest
 
 import schemagen
 from schemagen.calling.answer_format import build
+from schemagen.calling.families import find_profile
 from schemagen.calling.tools import as_tools
-from schemagen.calling.wire_profiles import find_profile
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from tests import corpora
 from tests.suite.cases import load_cases

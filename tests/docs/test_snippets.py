@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from schemagen.calling import profiles
+
 _SPEC = importlib.util.spec_from_file_location("schemagen_doc_snippets", Path(__file__).with_name("snippets.py"))
 assert _SPEC is not None
 assert _SPEC.loader is not None
@@ -23,6 +25,7 @@ def page_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mod
     """A fresh module for the code of one page, importable so that classes in it can refer to each other."""
     module = ModuleType("documentation_page")
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr("schemagen.calling.families._registry", [*profiles().values()])  # pages register their own
     monkeypatch.chdir(tmp_path)
     return module
 
