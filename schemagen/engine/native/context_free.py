@@ -93,7 +93,7 @@ def compile_to_label(
 
 
 def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, options: Options) -> None:
-    """Label the parts of a compiled grammar, for `Matcher.captures` and `Matcher.readings`.
+    """Label the parts of a compiled grammar, for `Matcher.captures`, `Matcher.readings` and `Matcher.temperature`.
 
     Labels get numbers in the order of `marks_in`.
 
@@ -118,7 +118,7 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
     marked = _with_optional(simplified(marked), made.empty)
     builder = builder_of(options)
     lowering = GrammarLowering(marked, builder, vocabulary)
-    labels = list(dict.fromkeys(each.label for each in marks))
+    labels = list(dict.fromkeys(each.label for each in marks if isinstance(each.label, str)))
     known = set(lowering.terminals)
     builder.label(
         made.constraint,
@@ -128,7 +128,13 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
         lowering.number_of(Rule(grammar.start)),
         options.limits.max_alternatives,
         [lowering.number_of(guest) if guest in known else ABSENT for guest in made.guests],
-        [(lowering.number_of(mark), labels.index(mark.label), mark.opens) for mark in marks if mark in known],
+        [
+            (lowering.number_of(mark), 0, mark.opens, mark.label)
+            if isinstance(mark.label, float)
+            else (lowering.number_of(mark), labels.index(mark.label), mark.opens, None)
+            for mark in marks
+            if mark in known
+        ],
         labels,
     )
 
