@@ -358,7 +358,7 @@ def bounded(inner: Expression, most: int | None, name: str = "") -> Expression:
 
 def labelled(inner: Expression, label: str | float, rule: str = "") -> Expression:
     """``inner`` as a part that `Matcher.captures` finds, or that has a temperature."""
-    return sequence(Mark(label, True, rule), inner, Mark(label, False, rule))
+    return sequence(Mark(label, opens=True, rule=rule), inner, Mark(label, opens=False, rule=rule))
 
 
 def marks_in(grammar: ContextFreeGrammar) -> list[Mark]:

@@ -115,6 +115,17 @@ class Matcher(Protocol):
         """Return a number for this place, the same for texts that go on alike; 0 if it is not known."""
         ...
 
+    def temperature(self) -> float | None:
+        """Return the temperature that the grammar asks for at the next token; None to use that of the call.
+
+        It is that of the innermost rule around the token that has one; where the text may be read in several ways, the highest
+        of these.
+
+        Raises:
+            LimitError: The text may be read in too many ways.
+        """
+        ...
+
     def explain(self, token_id: int) -> str:
         """Say in a sentence why a token is, or is not, allowed here."""
         ...
@@ -160,6 +171,11 @@ class Constraint(Engine, Protocol):
     @property
     def forces_text(self) -> bool:
         """Whether text without a choice is written without asking the model for its tokens, as in a template."""
+        ...
+
+    @property
+    def has_temperatures(self) -> bool:
+        """Whether `Matcher.temperature` may be anything but None."""
         ...
 
     @property

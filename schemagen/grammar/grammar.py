@@ -144,6 +144,11 @@ class Grammar(Generic[T]):
         """Whether text without a choice is written without asking the model for its tokens, as in a template."""
         return isinstance(self.spec, ContextFree) and self.spec.forces_text
 
+    @cached_property
+    def has_temperatures(self) -> bool:
+        """Whether a rule has a temperature: see `Matcher.temperature`."""
+        return bool(getattr(self._implementation, "has_temperatures", False))
+
     @property
     def counts_tokens(self) -> bool:
         """Whether it is a grammar that counts tokens of text: its matchers read tokens, and no bytes."""

@@ -20,6 +20,7 @@ from schemagen.context_free.syntax import (
     Sequence,
     Text,
     guests_in,
+    marks_in,
     refuse_tokens,
     substituted,
 )
@@ -214,11 +215,13 @@ class Assembly:
     Attributes:
         rules: The bodies so far.
         left_out: Tokens that no text has.
+        marked: Bodies with the temperatures of rules.
     """
 
     def __init__(self) -> None:
         self.rules: dict[str, Expression] = {}
         self.left_out: list[Token] = []
+        self.marked: dict[str, Expression] = {}
         self._taken_over: dict[ContextFree[Any], Expression] = {}
 
     def expression(self, spec: Any) -> Expression:
@@ -245,7 +248,20 @@ class Assembly:
         calls: dict[Expression, Expression] = {Rule(name): new for name, new in names.items()}
         for name, body in grammar.rules.items():
             self.rules[names[name].name] = substituted(body, calls)
+        self.marked |= self._temperatures(grammar, names)
         return names[grammar.start]
+
+    def _temperatures(self, grammar: ContextFreeGrammar, names: Mapping[str, Rule]) -> dict[str, Expression]:
+        """Return the marked bodies of a grammar under new names, without its captures."""
+        marks = marks_in(grammar)
+        if not any(isinstance(mark.label, float) for mark in marks):
+            return {}
+        start = names[grammar.start].name
+        calls = {**{name: Rule(f"{start}: {name}") for name in grammar.marked}, **names}
+        known: dict[Expression, Expression] = {Rule(name): new for name, new in calls.items()}
+        for mark in marks:
+            known[mark] = replace(mark, rule=f"{start}: {mark.rule}") if isinstance(mark.label, float) else EMPTY_TEXT
+        return {calls[name].name: substituted(body, known) for name, body in grammar.marked.items()}
 
     def new_rule(self, name: str) -> Rule:
         """Return the call of a new rule, whose body is still to be given."""
@@ -273,7 +289,7 @@ class Assembly:
     def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
         """Return the grammar of an expression over these rules."""
         start = self.free_name(start)
-        return ContextFreeGrammar(start, {start: body, **self.rules}, left_out=tuple(self.left_out))
+        return ContextFreeGrammar(start, {start: body, **self.rules}, left_out=tuple(self.left_out), marked=self.marked)
 
 
 def has_no_lexer(grammar: ContextFreeGrammar) -> bool:

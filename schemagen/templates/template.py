@@ -278,7 +278,8 @@ class _Rules:
         self.add(START, template, frozenset())
         for path, hole in self._grammars:
             self._rules[path] = self._assembly.expression(hole.spec)
-        return ContextFreeGrammar(START, self._rules, left_out=tuple(self._assembly.left_out))
+        left_out, marked = tuple(self._assembly.left_out), self._assembly.marked
+        return ContextFreeGrammar(START, self._rules, left_out=left_out, marked=marked)
 
     def add(self, path: str, template: Template[Any], after: frozenset[str]) -> None:
         """Add the rule of a template, and those of its holes.

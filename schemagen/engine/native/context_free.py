@@ -10,6 +10,7 @@ from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
     Guest,
+    Mark,
     Rule,
     Text,
     TokenBound,
@@ -17,6 +18,7 @@ from schemagen.context_free.syntax import (
     alternatives,
     counted_in,
     guests_in,
+    leaves,
     marks_in,
     substituted,
 )
@@ -114,7 +116,7 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
         )
     marks = marks_in(grammar)
     marked = replace(grammar, rules=live_rules({**grammar.rules, **grammar.marked}))
-    marked = _replaced(marked, Guest)
+    marked = _with_visible_marks(marked, frozenset(made.guests))
     marked = _with_optional(simplified(marked), made.empty)
     builder = builder_of(options)
     lowering = GrammarLowering(marked, builder, vocabulary)
@@ -213,6 +215,30 @@ def _replaced(grammar: ContextFreeGrammar, by: Callable[[TokenRun | TokenBound],
     known: dict[Expression, Expression] = {each: by(each) for each in counted_in(grammar)}
     rules = {name: substituted(body, known) for name, body in grammar.rules.items()}
     return replace(grammar, rules=reachable(rules, grammar.start))
+
+
+def _with_visible_marks(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -> ContextFreeGrammar:
+    """Return a marked grammar with guests for the texts whose tokens are counted; those with marks in them are not counted.
+
+    Args:
+        grammar: With marks in its rules; it only reads texts that were accepted.
+        guests: Those of the grammar without marks.
+    """
+
+    def replacement(each: TokenRun | TokenBound) -> Expression:
+        if isinstance(each, TokenBound):
+            rules = reachable({**grammar.rules, "": each.inner}, "")
+            if any(isinstance(leaf, Mark) for leaf in leaves(rules)):
+                return each.inner
+        if Guest(each) in guests:
+            return Guest(each)
+        return (
+            each.inner if isinstance(each, TokenBound) else Text(ast.ANY_STRING if each.within is None else each.within)
+        )
+
+    while counted_in(grammar):
+        grammar = _replaced(grammar, replacement)
+    return grammar
 
 
 def _shared(embed: Callable[[Any], _core.Constraint], options: Options) -> Callable[[Any], _core.Constraint]:
