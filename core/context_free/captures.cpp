@@ -68,35 +68,39 @@ CaptureGrammar::Events CaptureGrammar::listed(const Event* last, size_t skip) {
 
 // ---- places between lexemes ---------------------------------------------------------------------------------------
 
-// The marks that may come next.
+// The marks that may come next; the ones to take first come last.
 const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
     const auto [at, is_new] = marks_at_.try_emplace(state);
-    if (is_new)
-        for (uint32_t k = 0; k < marks_.size(); ++k)
+    if (is_new) {
+        for (uint32_t k = marks_.size(); k-- > 0;)
             if (parser_.reads(state, marks_[k].terminal)) at->second.push_back(k);
+        std::stable_partition(at->second.begin(), at->second.end(), [&](uint32_t k) { return !marks_[k].opens; });
+    }
     return at->second;
 }
 
-// A place, and those after any marks that may follow there. `visit(gap)`.
+// A place, and those after any marks that may follow there: of the ways to one state of the parser those that are
+// better than all before them. `visit(gap)`.
 template <class Visit>
 void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit) {
     struct Marked {
         Gap gap;
-        std::vector<uint32_t> taken;  // numbers of marks
+        std::vector<ParserState> before;
     };
     std::vector<Marked> todo{{gap, {}}};
+    std::unordered_map<ParserState, const Event*> reached{{gap.parser, gap.events}};
     while (!todo.empty()) {
         poll();
         Marked at = std::move(todo.back());
         todo.pop_back();
         visit(at.gap);
-        allowance_.check_alternatives(todo.size());
+        allowance_.check_alternatives(std::max(todo.size(), at.before.size()));
+        at.before.push_back(at.gap.parser);
         for (uint32_t k : marks_at(at.gap.parser)) {
             const Mark& mark = marks_[k];
-            if (mark.opens && std::find(at.taken.begin(), at.taken.end(), k) != at.taken.end()) continue;
             const ParserState after = parser_.shift(at.gap.parser, mark.terminal);
-            if (!after) continue;
-            Marked next{at.gap, at.taken};
+            if (!after || std::find(at.before.begin(), at.before.end(), after) != at.before.end()) continue;
+            Marked next{at.gap, at.before};
             next.gap.parser = after;
             next.gap.is_marked = true;
             if (mark.temperature) {
@@ -106,7 +110,9 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
                 const size_t begun = last && last->opens ? last->at : 0;
                 next.gap.events = event(mark, last, mark.opens ? position : std::max(at.gap.end, begun), arena);
             }
-            next.taken.push_back(k);
+            const auto [known, is_new] = reached.try_emplace(after, next.gap.events);
+            if (!is_new && !is_better(next.gap.events, known->second)) continue;
+            known->second = next.gap.events;
             todo.push_back(std::move(next));
         }
     }

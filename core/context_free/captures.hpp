@@ -13,8 +13,8 @@
 // Only texts that were accepted are read, and only where captures are asked for: recognition and masks know no marks.
 //
 // Invariants: equal lists of events are the same object within one reading; a mark stands directly before a lexeme that
-// is not ignored, before an embedded text, or at the end; at one place a mark opens one part at most, so each labelled
-// rule has marks of its own.
+// is not ignored, before an embedded text, or at the end; a labelled rule never begins with a call of
+// itself; at one place no state of the parser comes twice, so that empty parts are not repeated without end.
 #pragma once
 #include <cstdint>
 #include <memory>

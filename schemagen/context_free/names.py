@@ -47,7 +47,7 @@ def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
     if isinstance(symbol, TokenRun):
         return "tokens of text" if symbol.only is None else _shortened(str(symbol.only))
     if isinstance(symbol, Mark):
-        return f"the mark {symbol.label!r} of {symbol.rule!r}"
+        return f"the mark {symbol.label!r}"
     if isinstance(symbol, TokenBound):
         return symbol.name or f"a text of at most {symbol.most} tokens"
     own = languages.get(symbol.name, set())

@@ -134,12 +134,10 @@ class Mark(HashedOnce):
     Attributes:
         label: The label of the part; or the temperature at which its tokens are drawn.
         opens: Whether the part begins here; else it ends.
-        rule: The rule that is labelled: at one place each rule begins once.
     """
 
     label: str | float
     opens: bool
-    rule: str = ""
 
 
 @hashed_once
@@ -356,9 +354,9 @@ def bounded(inner: Expression, most: int | None, name: str = "") -> Expression:
     return TokenBound(inner, most, name) if most else EMPTY_TEXT
 
 
-def labelled(inner: Expression, label: str | float, rule: str = "") -> Expression:
+def labelled(inner: Expression, label: str | float) -> Expression:
     """``inner`` as a part that `Matcher.captures` finds, or that has a temperature."""
-    return sequence(Mark(label, opens=True, rule=rule), inner, Mark(label, opens=False, rule=rule))
+    return sequence(Mark(label, opens=True), inner, Mark(label, opens=False))
 
 
 def marks_in(grammar: ContextFreeGrammar) -> list[Mark]:

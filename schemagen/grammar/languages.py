@@ -260,7 +260,8 @@ class Assembly:
         calls = {**{name: Rule(f"{start}: {name}") for name in grammar.marked}, **names}
         known: dict[Expression, Expression] = {Rule(name): new for name, new in calls.items()}
         for mark in marks:
-            known[mark] = replace(mark, rule=f"{start}: {mark.rule}") if isinstance(mark.label, float) else EMPTY_TEXT
+            if not isinstance(mark.label, float):
+                known[mark] = EMPTY_TEXT
         return {calls[name].name: substituted(body, known) for name, body in grammar.marked.items()}
 
     def new_rule(self, name: str) -> Rule:

@@ -233,10 +233,10 @@ class _Rules:
         found = marked_rules(rules, whole)
         for key, (scope, definition) in self._labelled.items():
             if key not in whole:
-                found[key] = self._marked_terminal(scope, definition, key)
+                found[key] = self._marked_terminal(scope, definition)
         return found
 
-    def _marked_terminal(self, scope: _Scope, definition: nodes.Definition, key: str) -> Expression:
+    def _marked_terminal(self, scope: _Scope, definition: nodes.Definition) -> Expression:
         attributes = definition.attributes
         ends: ast.Regex = ast.EPSILON
         text = self._bounded_text(scope, definition, attributes.max_tokens)
@@ -245,13 +245,13 @@ class _Rules:
             body = scope.terminals.language(definition.body)
             text = Text(difference(body, ast.concat(ast.ANY_STRING, ends, ast.ANY_STRING)))
         if attributes.capture:
-            text = labelled(text, attributes.capture, key)
+            text = labelled(text, attributes.capture)
         end: Expression = Text(ends)
         if attributes.stop_capture:
-            end = labelled(end, attributes.stop_capture, f"the end of {key}")
+            end = labelled(end, attributes.stop_capture)
         whole = sequence(text, end)
         if attributes.temperature is not None:
-            whole = labelled(whole, attributes.temperature, key)
+            whole = labelled(whole, attributes.temperature)
         ignored = ast.union(*(kind.text for kind in scope.ignored))
         return sequence(whole, Text(ast.repeat(ignored, 0, 1 if scope.grammar.skips_once else None)))
 
