@@ -201,7 +201,7 @@ def with_beginning(
 
     Args:
         expression: Of a rule.
-        known: What stands for which rule.
+        known: The replacement of each of these rules.
         empty: The rules that may be empty.
     """
     if isinstance(expression, Alternatives):

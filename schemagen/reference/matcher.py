@@ -283,7 +283,7 @@ class ReferenceMatcher:
         return self.forced_tokens()[:most]
 
     def temperature(self) -> None:
-        """Return None: this engine knows no parts of texts."""
+        """Return None, because this engine reads no temperatures."""
 
     def place(self) -> int:
         """Return 0: two texts are not compared here."""
