@@ -10,6 +10,9 @@ import pytest
 import schemagen
 from schemagen import EBNF, Lark, StructuralTag, Template
 from schemagen.errors import UnsupportedGrammarError
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.reader import Part
+from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,6 +127,34 @@ def test_rollback_and_forks():
     assert matcher.temperature() == other.temperature() == 0
     matcher.rollback(2)
     assert (matcher.temperature(), other.temperature()) == (None, 0)
+
+
+def test_a_grammar_that_is_renewed():
+    """Its matchers read their texts again."""
+    grammar = schemagen.compile(EBNF(NESTED), BYTES, cache=None)
+    matcher = grammar.matcher()
+    for byte, expected in zip(b"abxzzycd", [None, 0.7, 0, 0, 0.7, None, None, None], strict=True):
+        assert matcher.accept_token(byte)
+        assert matcher.temperature() == expected
+        grammar._implementation.begin_anew()
+        assert matcher.temperature() == expected
+
+
+def test_parts_of_a_graph_keep_their_temperatures():
+    """And the graph still finds its parts."""
+    answer = schemagen.compile(EBNF(NESTED), BYTES, cache=None)
+    parts = (Part(ast.literal("think:"), (1,)), Part(answer, final=True))
+    graph = GrammarGraph(parts, (0,), BYTES)
+    assert graph.has_temperatures
+    matcher, reader = graph.matcher(), graph.reader()
+    text = b"think:abxzzycd"
+    expected = [*[None] * 8, 0.7, 0, 0, 0.7, None, None, None]
+    for byte, temperature in zip(text, expected, strict=False):
+        assert matcher.temperature() == temperature
+        assert matcher.accept_token(byte)
+        assert reader.accept_token(byte)
+    assert reader.spans() == [(parts[0], 0, 6), (parts[1], 6, 14)]
+    assert not GrammarGraph((Part(ast.literal("a"), final=True),), (0,), BYTES).has_temperatures
 
 
 def test_rules_that_begin_with_one_another_have_one_temperature():
