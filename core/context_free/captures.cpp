@@ -160,17 +160,17 @@ bool CaptureGrammar::can_go_on(const Gap& gap) {
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 
-void CaptureGrammar::add(Thread thread, Step& step) {
+void CaptureGrammar::add(const Thread& thread, Step& step) {
     for (Thread& known : step.out) {
         if (known.parser != thread.parser || known.lexer != thread.lexer || known.promise != thread.promise ||
             known.inner.has_value() != thread.inner.has_value() ||
             (known.inner &&
              !(languages_->is_same(*known.inner, *thread.inner) && known.inner->tokens == thread.inner->tokens)))
             continue;
-        if (is_better(thread.events, known.events)) known = std::move(thread);
+        if (is_better(thread.events, known.events)) known = thread;
         return;
     }
-    step.out.push_back(std::move(thread));
+    step.out.push_back(thread);
 }
 
 // Begin a lexeme or an embedded text with the byte.

@@ -110,7 +110,7 @@ private:
     bool can_go_on(const Gap& gap);
     void step(const Thread& thread, Step& step);
     void begin(const Gap& gap, Step& step);
-    void add(Thread thread, Step& step);
+    void add(const Thread& thread, Step& step);
     static bool is_better(const Event* one, const Event* other);
     static Events listed(const Event* last, size_t skip);
 
