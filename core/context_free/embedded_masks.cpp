@@ -37,17 +37,16 @@ EmbeddedMasks::EmbeddedMasks(EmbeddedAutomaton& automaton, const VocabularyTable
             inner = factory->make_masks(tables);
         else
             inner = std::make_unique<Masks>(*language.automaton, tables, strings);
-        languages_.push_back({std::move(inner), std::nullopt});
+        languages_.push_back({std::move(inner), nullptr});
     }
 }
 
 // Made when an embedded text is read first.
 const Trie& EmbeddedMasks::leaving_trie(uint32_t number) {
-    std::optional<Trie>& trie = languages_[number].leaving;
+    std::shared_ptr<const Trie>& trie = languages_[number].leaving;
     if (!trie) {
         const EmbeddedLanguage& language = automaton_.languages()[number];
-        trie.emplace(tables_.tokens_with(language.last, automaton_.bytes_after(language)));
-        bytes_ += trie->memory_bytes();
+        trie = tables_.tokens_with(language.last, automaton_.bytes_after(language));
     }
     return *trie;
 }
@@ -58,8 +57,7 @@ const Trie& EmbeddedMasks::entering_trie() {
         ByteSet first;
         for (const EmbeddedLanguage& language : automaton_.languages())
             if (!language.count || !language.count->is_aligned) first.add(language.first);
-        entering_.emplace(tables_.tokens_with(first));
-        bytes_ += entering_->memory_bytes();
+        entering_ = tables_.tokens_with(first);
     }
     return *entering_;
 }
@@ -205,7 +203,7 @@ bool EmbeddedMasks::fill_known(const Configuration& config, uint32_t* words, uin
 }
 
 size_t EmbeddedMasks::own_bytes() const {
-    return bytes_ + kept_.memory_bytes() + at_sets_.bytes() + after_.bytes() + leaving_.bytes();
+    return kept_.memory_bytes() + at_sets_.bytes() + after_.bytes() + leaving_.bytes();
 }
 
 size_t EmbeddedMasks::memory_bytes() const {

@@ -30,7 +30,7 @@ private:
     using Words = TokenSet::Words;
     struct LanguageMasks {
         std::unique_ptr<MaskEngine> inner;
-        std::optional<Trie> leaving;  // of the tokens in which it may end
+        std::shared_ptr<const Trie> leaving;  // of the tokens in which it may end
     };
     const Trie& leaving_trie(uint32_t number);
     const Trie& entering_trie();
@@ -58,13 +58,12 @@ private:
     const VocabularyTables& tables_;
     std::unique_ptr<MaskEngine> host_;
     std::vector<LanguageMasks> languages_;
-    std::optional<Spelling> spelling_;  // when an embedded text was read
-    std::optional<Trie> entering_;      // of the tokens in which an embedded text may begin
+    std::optional<Spelling> spelling_;      // when an embedded text was read
+    std::shared_ptr<const Trie> entering_;  // of the tokens in which an embedded text may begin
     TokenSets kept_;
     MaskCache<StrandSet, TokenSet> at_sets_;  // where no embedded text is being read
     MaskCache<ParserState, TokenSet> after_;  // an embedded text that was read before the token
     MaskCache<std::vector<uint64_t>, TokenSet, IdentityHash> leaving_;
-    size_t bytes_ = 0;
 };
 
 }  // namespace schemagen

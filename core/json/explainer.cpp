@@ -77,7 +77,7 @@ std::string counted(uint64_t count, const char* thing) {
     return std::to_string(count) + " more " + thing + (count == 1 ? "" : "s");
 }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 }  // namespace
 
@@ -204,7 +204,7 @@ std::string Explainer::keys_for(const Configuration& config, std::string_view pr
         for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
             offered |= state->alive[slot] && bit(state->offered + size_t{slot} * set.words, key);
         if (!offered || set.keys[key].compare(0, prefix.size(), prefix) != 0) continue;
-        if (++count <= kMostShown) keys.push_back(quoted(set.keys[key]));
+        if (++count <= kMostShown) keys.push_back(in_quotes(set.keys[key]));
     }
     if (count == 0) return "a key";
     return count > kMostShown ? "one of " + std::to_string(count) + " keys" : "the key " + listed(keys);
@@ -215,12 +215,12 @@ std::string Explainer::expected_key(const Configuration& config, uint8_t byte, c
     const std::string_view prefix = scalar.substr(std::min<size_t>(1, scalar.size()));
     const std::string where = within(pointer);
     if (byte == '"' && config.state && program_.dfa().state(config.state).accepts.any())
-        return "the key " + quoted(prefix) + where + " is there already or cannot be used";
+        return "the key " + in_quotes(prefix) + where + " is there already or cannot be used";
     if (byte < 0x20) return "control characters are written as escapes inside a key";
     // The text so far may be the beginning of other keys than declared ones only.
     if (config.node == kNoNode || config.state)
         return "no key that is allowed" + where +
-               (byte == '"' ? " is " + quoted(prefix)
+               (byte == '"' ? " is " + in_quotes(prefix)
                             : " begins with \"" + std::string(prefix) + static_cast<char>(byte));
     return keys_for(config, prefix) + " is expected" + where;
 }
@@ -275,7 +275,7 @@ std::vector<std::string> Explainer::missing_keys(const FrameState* state) const 
         std::vector<std::string> missing;
         for (size_t d = program_.options.any_order ? 0 : state->next[slot]; d < disjunct.properties.size(); ++d)
             if (disjunct.properties[d].required && !bit(state->seen, set.key_at[slot][d]))
-                missing.push_back(quoted(disjunct.properties[d].key));
+                missing.push_back(in_quotes(disjunct.properties[d].key));
         if (first) common = missing;
         std::erase_if(common, [&](const std::string& key) {
             return std::find(missing.begin(), missing.end(), key) == missing.end();

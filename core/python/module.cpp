@@ -809,10 +809,10 @@ using Captures = std::vector<std::tuple<std::string, size_t, std::optional<size_
 
 Captures captures(Matcher& matcher, std::optional<bool> complete) {
     const bool is_whole = complete.value_or(matcher.terminated());
-    const std::optional<EventList> whole = is_whole ? whole_reading(matcher, 0) : std::nullopt;
-    if (is_whole && !whole)
+    if (is_whole && !matcher.accepting())
         throw OptionMisuse("captures(complete=True) of a text that is not complete", "the text may not end here",
                            "leave complete= out for the captures that are certain so far", "MatcherError");
+    const std::optional<EventList> whole = is_whole ? whole_reading(matcher, 0) : std::nullopt;
     Captures out;
     std::vector<size_t> open;
     for (const auto& [label, opens, at] : whole ? *whole : common_beginning(readings(matcher, 0))) {

@@ -294,25 +294,41 @@ VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, 
     serial_ = ++serials;
 }
 
-Trie VocabularyTables::tokens_with(const ByteSet& bytes) const {
-    return tokens_that([&](std::string_view text) {
+std::shared_ptr<const Trie> VocabularyTables::tokens_with(const ByteSet& bytes) const {
+    KeptKey key{};
+    std::copy(bytes.words.begin(), bytes.words.end(), key.begin() + 4);
+    return tokens_that(key, [&](std::string_view text) {
         return std::any_of(text.begin(), text.end(), [&](char byte) { return bytes.has(static_cast<uint8_t>(byte)); });
     });
 }
 
-Trie VocabularyTables::tokens_with(const ByteSet& before, const ByteSet& after) const {
-    return tokens_that([&](std::string_view text) {
+std::shared_ptr<const Trie> VocabularyTables::tokens_with(const ByteSet& before, const ByteSet& after) const {
+    KeptKey key{};
+    std::copy(before.words.begin(), before.words.end(), key.begin());
+    std::copy(after.words.begin(), after.words.end(), key.begin() + 4);
+    return tokens_that(key, [&](std::string_view text) {
         for (size_t k = 1; k < text.size(); ++k)
             if (before.has(static_cast<uint8_t>(text[k - 1])) && after.has(static_cast<uint8_t>(text[k]))) return true;
         return false;
     });
 }
 
-Trie VocabularyTables::tokens_that(const std::function<bool(std::string_view)>& has) const {
-    std::vector<uint32_t> kept;
+// Made without the mutex: two threads may make the same.
+std::shared_ptr<const Trie> VocabularyTables::tokens_that(const KeptKey& key,
+                                                          const std::function<bool(std::string_view)>& has) const {
+    {
+        const std::lock_guard lock(kept_mutex_);
+        for (const auto& [known, trie] : kept_)
+            if (known == key) return trie;
+    }
+    std::vector<uint32_t> tokens;
     for (uint32_t id : all_.tokens)
-        if (has(token(id))) kept.push_back(id);
-    return build([this](uint32_t id) { return token(id); }, kept);
+        if (has(token(id))) tokens.push_back(id);
+    auto made = std::make_shared<const Trie>(build([this](uint32_t id) { return token(id); }, tokens));
+    const std::lock_guard lock(kept_mutex_);
+    kept_.emplace_front(key, made);
+    if (kept_.size() > kMostKept) kept_.pop_back();
+    return made;
 }
 
 // The ids of tokens with text, sorted by it. Their first eight bytes as one number decide nearly every comparison.
@@ -462,8 +478,14 @@ uint32_t Trie::find(std::string_view text) const {
 }
 
 size_t VocabularyTables::memory_bytes() const {
-    return slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() +
-           tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
+    size_t kept = 0;
+    {
+        const std::lock_guard lock(kept_mutex_);
+        for (const auto& [_, trie] : kept_) kept += trie->memory_bytes();
+    }
+    return kept + slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 +
+           all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 +
+           tail_texts_.size() * 72;
 }
 
 }  // namespace schemagen

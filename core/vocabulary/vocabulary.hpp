@@ -9,7 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -102,7 +106,7 @@ struct SliceTree {
     std::vector<uint8_t> chars;     // most characters that a token has after the node
 };
 
-class VocabularyTables {
+class VocabularyTables final : ForkSafe {
 public:
     static constexpr uint32_t kLengthRanks = 64;
     using Ending = std::pair<uint32_t, uint32_t>;  // (tail, token)
@@ -121,10 +125,10 @@ public:
     bool has_marks() const { return has_marks_; }
     bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
-    // The tokens that have one of some bytes.
-    Trie tokens_with(const ByteSet& bytes) const;
+    // The tokens that have one of some bytes. The last few answers are kept, as those of the next function.
+    std::shared_ptr<const Trie> tokens_with(const ByteSet& bytes) const;
     // The tokens in which a byte of the first kind stands directly before one of the second kind.
-    Trie tokens_with(const ByteSet& before, const ByteSet& after) const;
+    std::shared_ptr<const Trie> tokens_with(const ByteSet& before, const ByteSet& after) const;
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
     bool is_plain(uint32_t id) const { return has_bit(plain_.back().data(), id); }
@@ -164,7 +168,10 @@ public:
     size_t memory_bytes() const;
 
 private:
-    Trie tokens_that(const std::function<bool(std::string_view)>& has) const;
+    static constexpr size_t kMostKept = 64;
+    using KeptKey = std::array<uint64_t, 8>;  // the words of both sets; of one set only, the first are zero
+    std::shared_ptr<const Trie> tokens_that(const KeptKey& key, const std::function<bool(std::string_view)>& has) const;
+    void after_fork() override { new (&kept_mutex_) std::mutex; }
     uint32_t lookup(std::string_view tail) const;
     std::vector<uint32_t> in_order() const;
     void cut_slices();
@@ -188,6 +195,8 @@ private:
     std::vector<uint32_t> first_ending_;  // [node of quoted_]
     uint32_t most_brackets_ = 0;
     uint64_t serial_;
+    mutable std::mutex kept_mutex_;  // held for some instructions
+    mutable std::deque<std::pair<KeptKey, std::shared_ptr<const Trie>>> kept_;
 };
 
 }  // namespace schemagen

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from schemagen.context_free.captures import marked_rules
 from schemagen.context_free.syntax import (
     ContextFreeGrammar,
     Expression,
@@ -44,7 +45,8 @@ def rules_of_pattern(pattern: str) -> ContextFreeGrammar | None:
     body = _expression(parse_groups(pattern), rules, pattern)
     if not any(name.partition("#")[0] in TEXT_GROUPS for name in rules):
         return None
-    return ContextFreeGrammar(WHOLE, {WHOLE: body, **rules})
+    marked = marked_rules(rules, {name: name.partition("#")[0] for name in rules})
+    return ContextFreeGrammar(WHOLE, {WHOLE: body, **rules}, marked=marked)
 
 
 def _expression(node: Syntax, rules: dict[str, Expression], pattern: str) -> Expression:

@@ -275,6 +275,8 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
             tables.page_in(places)
         on_host = []
         for row, index in constrained:
+            if row in missing and not tables.has_row(index, int(states[row])):
+                states[row] = HOST
             if int(states[row]) == HOST:
                 states[row] = tables.state_of(index, self._matcher(row, input_ids))
             # After `HOST` the tokens still needed are unknown: near the end of a budget the matcher decides.

@@ -25,7 +25,7 @@ import torch
 
 from schemagen.device.kernels import advance, allowed_tokens
 from schemagen.device.regions import FREE, HOST, Regions
-from schemagen.errors import MatcherError, VocabularyError
+from schemagen.errors import LimitError, MatcherError, VocabularyError
 from schemagen.masks.rows import BITS, words_of
 from schemagen.threads.forking import long_lock
 
@@ -91,8 +91,10 @@ class DeviceTables:
         self._ends = sorted(token_id for token_id in ends if token_id < self._width)
         ending = words_of(self._ends, -(-self._width // BITS))
         with _lock:
-            for table in self._tables:
-                table.expand(max(0, max_states - int(table.ready().sum())))
+            #: Grammars whose tables have come to their limits.
+            self._full = set[int]()
+            for index, table in enumerate(self._tables):
+                self._expand(index, (), max(0, max_states - int(table.ready().sum())))
             self._regions = Regions(self._tables, self.device, self._width, ending)
             self._publish()
 
@@ -131,24 +133,43 @@ class DeviceTables:
     def page_in(self, places: Sequence[tuple[int, int]]) -> None:
         """Compute the rows of some states, each given with its grammar, and load them; `HOST` has none.
 
-        It also computes one more page of states, those found first, which texts will reach next.
+        It also computes one more page of states, those found first, which texts will reach next. A table that comes to the
+        limits of its grammar stays as it is: states without a row are masked on the host from then on.
         """
         with _lock:
-            for index, state in places:
-                if state > HOST:
-                    self._tables[index].expand_state(state)
             for index in {index for index, _ in places}:
-                self._tables[index].expand(_PAGE)
+                self._expand(index, [state for of, state in places if of == index and state > HOST], _PAGE)
                 self._regions.refresh(index + 1, self._tables[index])
             self._publish()
 
+    def _expand(self, index: int, states: Sequence[int], more: int) -> None:
+        """Compute the rows of some states of a grammar, and of some more, as far as its limits go."""
+        if index in self._full:
+            return
+        try:
+            for state in states:
+                self._tables[index].expand_state(state)
+            self._tables[index].expand(more)
+        except LimitError:
+            self._full.add(index)
+
+    def has_row(self, index: int, state: int) -> bool:
+        """Whether a state of a grammar has a row in the tables."""
+        return state != HOST and self._regions.has_row(index + 1, state)
+
     def state_of(self, index: int, matcher: Any) -> int:
         """Return the state of a matcher of a grammar, `HOST` if it has none."""
+        if index in self._full:
+            return HOST
         with _lock:
-            state = int(self._tables[index].state_of(matcher))
-        if state != HOST and not self._regions.has_row(index + 1, state):
+            try:
+                state = int(self._tables[index].state_of(matcher))
+            except LimitError:
+                self._full.add(index)
+                return HOST
+        if not self.has_row(index, state):
             self.page_in([(index, state)])
-        return state
+        return state if self.has_row(index, state) else HOST
 
     def _publish(self) -> None:
         self.tensors = self._regions.tables()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
     from schemagen.engine.options import Options
-    from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.engine.protocol import Matcher
     from schemagen.grammar.memory_cache import FrozenSpec
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
@@ -59,7 +59,7 @@ class Grammar(Generic[T]):
         arguments: dict[str, Any],
         *,
         compiler: Callable[[Any, Vocabulary, dict[str, Any]], Grammar[Any]],
-        implementation: Engine,
+        implementation: _core.Constraint,
         target: Target[Any] | None = None,
         is_exact: bool = True,
         over: Vocabulary | None = None,
@@ -135,24 +135,22 @@ class Grammar(Generic[T]):
 
     @cached_property
     def _least_new_tokens(self) -> int:
-        least_bytes = getattr(self.matcher(), "least_bytes", None)
-        least = 0 if least_bytes is None else least_bytes()
-        return -(-least // max(1, *map(len, self._over.tokens)))
+        return -(-self._implementation.matcher().least_bytes() // max(1, *map(len, self._over.tokens)))
 
     @property
     def forces_text(self) -> bool:
         """Whether text without a choice is written without asking the model for its tokens, as in a template."""
         return isinstance(self.spec, ContextFree) and self.spec.forces_text
 
-    @cached_property
+    @property
     def has_temperatures(self) -> bool:
         """Whether a rule has a temperature: see `Matcher.temperature`."""
-        return bool(getattr(self._implementation, "has_temperatures", False))
+        return self._implementation.has_temperatures
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it is a grammar that counts tokens of text: its matchers read tokens, and no bytes."""
-        return bool(getattr(self._implementation, "counts_tokens", False))
+        """Whether it is a grammar that counts tokens: its texts alone do not say what may follow."""
+        return self._implementation.counts_tokens
 
     @property
     def token_table(self) -> _core.TokenTable | None:
@@ -165,12 +163,12 @@ class Grammar(Generic[T]):
             return None
         from schemagen import _core
 
-        return _core.TokenTable(cast("_core.Constraint", self._implementation))
+        return _core.TokenTable(self._implementation)
 
     @property
     def memory_bytes(self) -> int:
         """Bytes held by the automaton now; it grows a little while it is used, up to `Limits`."""
-        return int(getattr(self._implementation, "memory_bytes", 0))
+        return self._implementation.memory_bytes
 
     def draw(
         self, what: Picture | None = None, *, after: str | bytes = "", max_states: int = 40, max_tokens: int = 8
@@ -344,7 +342,7 @@ class Grammar(Generic[T]):
             )
         return dict(self._arguments)
 
-    def compiled_again(self) -> Engine:
+    def compiled_again(self) -> _core.Constraint:
         """Return an engine like its own, to be embedded and not shared: an automaton belongs to one constraint.
 
         Raises:
@@ -353,14 +351,14 @@ class Grammar(Generic[T]):
         again = {**self._arguments, "cache": None}
         return self._compile(self.spec, self.vocabulary, again)._implementation  # noqa: SLF001 - of its own class
 
-    def engine_inside(self, spec: Any, vocabulary: Vocabulary) -> Engine:
+    def engine_inside(self, spec: Any, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the engine of something that its rules embed, compiled with the options of this grammar.
 
         Args:
             spec: As in a `Guest` of its rules.
             vocabulary: The tokens, with marks for those that are named around it.
         """
-        return cast("Engine", guest_engine(spec, vocabulary, options_of(self._arguments)))
+        return guest_engine(spec, vocabulary, options_of(self._arguments))
 
     def regex(self) -> ast.Regex:
         """Return the language as a regular expression over characters.
@@ -396,12 +394,11 @@ class Grammar(Generic[T]):
 
         Cost: the first time, that of the report and of the picture: 20 to 40 ms for a type.
         """
-        states = getattr(self._implementation, "state_count", None)
         shown: dict[str, object] = {
             "kind": self._kind,
             "spec": getattr(self.spec, "__qualname__", f"{self.spec!r:.200}"),
             "vocabulary": f"{self.vocabulary.size:,} tokens",
-            "memory": f"{self.memory_bytes / 1000:,.1f} kB" + ("" if states is None else f", {states:,} states so far"),
+            "memory": f"{self.memory_bytes / 1000:,.1f} kB, {self._implementation.state_count:,} states so far",
             "min_new_tokens": "not known" if self.min_new_tokens is None else self.min_new_tokens,
         }
         if not isinstance(self.spec, ContextFree):  # there the report has facts, which take up to a second to find

@@ -20,7 +20,6 @@ from schemagen.context_free.syntax import (
     Sequence,
     Text,
     guests_in,
-    marks_in,
     refuse_tokens,
     substituted,
 )
@@ -215,13 +214,13 @@ class Assembly:
     Attributes:
         rules: The bodies so far.
         left_out: Tokens that no text has.
-        marked: Bodies with the temperatures of rules.
+        marked: The bodies with marks, of rules with labelled parts.
     """
 
     def __init__(self) -> None:
         self.rules: dict[str, Expression] = {}
-        self.left_out: list[Token] = []
         self.marked: dict[str, Expression] = {}
+        self.left_out: list[Token] = []
         self._taken_over: dict[ContextFree[Any], Expression] = {}
 
     def expression(self, spec: Any) -> Expression:
@@ -248,21 +247,13 @@ class Assembly:
         calls: dict[Expression, Expression] = {Rule(name): new for name, new in names.items()}
         for name, body in grammar.rules.items():
             self.rules[names[name].name] = substituted(body, calls)
-        self.marked |= self._temperatures(grammar, names)
+        for name in grammar.marked.keys() - names.keys():
+            names[name] = Rule(self.free_name(name))
+            self.marked[names[name].name] = EMPTY_TEXT  # taken, likewise
+            calls[Rule(name)] = names[name]
+        for name, body in grammar.marked.items():
+            self.marked[names[name].name] = substituted(body, calls)
         return names[grammar.start]
-
-    def _temperatures(self, grammar: ContextFreeGrammar, names: Mapping[str, Rule]) -> dict[str, Expression]:
-        """Return the marked bodies of a grammar under new names, without its captures."""
-        marks = marks_in(grammar)
-        if not any(isinstance(mark.label, float) for mark in marks):
-            return {}
-        start = names[grammar.start].name
-        calls = {**{name: Rule(f"{start}: {name}") for name in grammar.marked}, **names}
-        known: dict[Expression, Expression] = {Rule(name): new for name, new in calls.items()}
-        for mark in marks:
-            if not isinstance(mark.label, float):
-                known[mark] = EMPTY_TEXT
-        return {calls[name].name: substituted(body, known) for name, body in grammar.marked.items()}
 
     def new_rule(self, name: str) -> Rule:
         """Return the call of a new rule, whose body is still to be given."""
@@ -280,17 +271,18 @@ class Assembly:
 
     def free_name(self, name: str) -> str:
         """Return a name for a rule that none has yet."""
-        if name not in self.rules:
+        if name not in self.rules and name not in self.marked:
             return name
         number = 2
-        while f"{name} {number}" in self.rules:
+        while f"{name} {number}" in self.rules or f"{name} {number}" in self.marked:
             number += 1
         return f"{name} {number}"
 
     def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
         """Return the grammar of an expression over these rules."""
         start = self.free_name(start)
-        return ContextFreeGrammar(start, {start: body, **self.rules}, left_out=tuple(self.left_out), marked=self.marked)
+        rules = {start: body, **self.rules}
+        return ContextFreeGrammar(start, rules, left_out=tuple(self.left_out), marked=self.marked)
 
 
 def has_no_lexer(grammar: ContextFreeGrammar) -> bool:

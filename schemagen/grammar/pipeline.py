@@ -15,7 +15,6 @@ from schemagen.errors import (
     PatternError,
     SchemaError,
     UnsatisfiableSchemaError,
-    UnsupportedGrammarError,
     UnsupportedSchemaError,
 )
 from schemagen.grammar.context_free_specs import ContextFree
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
-    from schemagen.engine.protocol import Engine
     from schemagen.grammar.reading import Source
     from schemagen.grammar.specs import JsonPart
     from schemagen.types.reflection import Target
@@ -48,7 +46,7 @@ class _FrontEnd(NamedTuple):
 
     JsonLowering: type[JsonLowering]
     begin: Callable[..., CorePass | None]
-    constraint_of: Callable[[CorePass, Vocabulary], Engine]
+    constraint_of: Callable[[CorePass, Vocabulary], _core.Constraint]
 
 
 @lru_cache(maxsize=1)
@@ -59,7 +57,7 @@ def _front_end() -> _FrontEnd:
     return _FrontEnd(JsonLowering, begin, constraint_of)
 
 
-def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool]:
+def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[_core.Constraint, bool]:
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
     try:
         if source.resources is None:
@@ -73,7 +71,7 @@ def json_engine(source: Source, options: Options, vocabulary: Vocabulary) -> tup
         raise explained(error, source.schema, options, source.dialect, source.resources) from None
 
 
-def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -> tuple[_core.Constraint, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
     The front end drops alternatives that lie inside others, with all that is below, before the core would know. So only
@@ -93,7 +91,7 @@ def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -
 
 def _compile_by_front_end(
     source: Source, options: Options, vocabulary: Vocabulary, begun: CorePass | None = None
-) -> tuple[Engine, bool]:
+) -> tuple[_core.Constraint, bool]:
     normaliser = source.normaliser(options)
     try:
         return _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary), normaliser.is_exact
@@ -132,7 +130,7 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
     )
 
 
-def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options) -> Engine:
+def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options) -> _core.Constraint:
     """Return the engine of a pattern or of choices."""
     rules = counting_rules(spec)
     if rules is not None:
@@ -157,7 +155,9 @@ def counting_rules(spec: Regex | Choice[Any]) -> ContextFreeGrammar | None:
     return rules if rules is not None and counts_tokens(rules) else None
 
 
-def context_free_engine(spec: ContextFree[Any], vocabulary: Vocabulary, options: Options) -> tuple[Engine, Vocabulary]:
+def context_free_engine(
+    spec: ContextFree[Any], vocabulary: Vocabulary, options: Options
+) -> tuple[_core.Constraint, Vocabulary]:
     """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
     from schemagen.engine.tokens import marked_for, with_text_tokens
 
@@ -184,9 +184,9 @@ def engine_of_rules(
     )
 
 
-def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
+def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
     """Return the engine of something that is embedded in a grammar."""
-    from schemagen.context_free.syntax import counts_tokens, refuse_tokens
+    from schemagen.context_free.syntax import refuse_tokens
     from schemagen.grammar.specs import JsonPart, JsonSchema, given_spec
 
     if isinstance(spec, JsonPart):
@@ -198,12 +198,6 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     if isinstance(spec, ContextFree):
         rules = spec.rules()
         refuse_tokens(rules, "a grammar inside another")
-        if counts_tokens(rules):
-            raise UnsupportedGrammarError(
-                f"{spec!r:.80} inside another grammar",
-                why="it counts tokens, and a grammar with an automaton of its own is read byte by byte there",
-                fix="put it into a Template, schemagen.concat or schemagen.union",
-            )
         return context_free_engine(spec, vocabulary, options)[0]
     target = target_of(spec)
     schema = spec if target is None else target.schema
@@ -211,7 +205,7 @@ def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     return _placed(lambda: json_engine(source, styled(options, target), vocabulary)[0], place)
 
 
-def _part_engine(part: JsonPart, options: Options, vocabulary: Vocabulary) -> Engine:
+def _part_engine(part: JsonPart, options: Options, vocabulary: Vocabulary) -> _core.Constraint:
     reader, own_options = part.reader(options)
     try:
         return _front_end().JsonLowering(reader, own_options).compile(vocabulary)
@@ -219,7 +213,7 @@ def _part_engine(part: JsonPart, options: Options, vocabulary: Vocabulary) -> En
         reader.forget()
 
 
-def _placed(compiled: Callable[[], Engine], place: str) -> Engine:
+def _placed(compiled: Callable[[], _core.Constraint], place: str) -> _core.Constraint:
     """Return an engine; errors about its schema say where that stands."""
     try:
         return compiled()

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.pattern_groups import rules_of_pattern
 from schemagen.context_free.syntax import (
@@ -157,8 +157,7 @@ class GrammarGraph:
 
 def _embedded(spec: Grammar | Inside, vocabulary: Vocabulary) -> _core.Constraint:
     """Return the automaton of a part, or of a grammar embedded in one."""
-    made = spec.grammar.engine_inside(spec.spec, vocabulary) if isinstance(spec, Inside) else spec.compiled_again()
-    return cast("_core.Constraint", made)
+    return spec.grammar.engine_inside(spec.spec, vocabulary) if isinstance(spec, Inside) else spec.compiled_again()
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,16 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
     for index in _by_preference(parts, starts):
         text, rest = bodies[index]
         marked[calls[index].name] = sequence(labelled(text, str(index)), rest)
-    return replace(grammar, marked=grammar.marked | marked)
+    return replace(grammar, marked=_temperatures(grammar) | marked)
+
+
+def _temperatures(grammar: ContextFreeGrammar) -> dict[str, Expression]:
+    """Return the marked bodies of rules without their captures: a graph labels its parts alone."""
+    marks = marks_in(grammar)
+    captures: dict[Expression, Expression] = {mark: EMPTY_TEXT for mark in marks if isinstance(mark.label, str)}
+    if len(captures) == len(marks):
+        return {}
+    return {name: substituted(body, captures) for name, body in grammar.marked.items()}
 
 
 def _by_preference(parts: tuple[Part, ...], starts: Iterable[int]) -> list[int]:

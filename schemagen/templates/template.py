@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar, cast, overload
 from typing_extensions import is_typeddict
 
 from schemagen.checks import check_bounds, kind_of
+from schemagen.context_free.captures import marked_rules
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
@@ -272,14 +273,15 @@ class _Rules:
         self._assembly = Assembly()
         self._rules = self._assembly.rules
         self._grammars: list[tuple[str, Scalar]] = []
+        self._labels: dict[str, tuple[str, ...]] = {}  # of the holes
 
     def whole(self, template: Template[Any]) -> ContextFreeGrammar:
         """Return the rules of a template."""
         self.add(START, template, frozenset())
         for path, hole in self._grammars:
             self._rules[path] = self._assembly.expression(hole.spec)
-        left_out, marked = tuple(self._assembly.left_out), self._assembly.marked
-        return ContextFreeGrammar(START, self._rules, left_out=left_out, marked=marked)
+        marked = {**self._assembly.marked, **marked_rules(self._rules, self._labels)}
+        return ContextFreeGrammar(START, self._rules, left_out=tuple(self._assembly.left_out), marked=marked)
 
     def add(self, path: str, template: Template[Any], after: frozenset[str]) -> None:
         """Add the rule of a template, and those of its holes.
@@ -302,6 +304,7 @@ class _Rules:
         self._rules[path] = sequence(*body)
 
     def _hole(self, path: str, hole: Scalar | Template[Any] | Repeated, after: frozenset[str]) -> None:
+        self._labels[path] = (path,)
         if isinstance(hole, Scalar) and hole.is_grammar:
             self._rules[path] = EMPTY_TEXT  # the name is taken; rules of grammars come after those of holes
             self._grammars.append((path, hole))

@@ -1,4 +1,7 @@
-"""`DeviceLogitsProcessor` lets through what `LogitsProcessor` does, in every search of transformers, and never waits."""
+"""`DeviceLogitsProcessor` lets through what `LogitsProcessor` does, in every search of transformers, and never waits.
+
+Where there is a GPU, the model and the tables are on it.
+"""
 
 import json
 
@@ -14,6 +17,8 @@ from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor  # noqa: E40
 from tests.decode.tiny import llama  # noqa: E402
 
 pytestmark = pytest.mark.sampled(3)
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 FREE_KEYS = {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1}
 TREE = {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": 3}}}
@@ -31,13 +36,13 @@ MODES = {
 @pytest.fixture(scope="module")
 def model(bundled_vocabulary):
     """A Llama over the bundled vocabulary, padded by some logits."""
-    return llama(0, width=bundled_vocabulary.size + 16, hidden=32, layers=2, spread=0.3, ends=2, pad=0)
+    return llama(0, width=bundled_vocabulary.size + 16, hidden=32, layers=2, spread=0.3, ends=2, pad=0).to(DEVICE)
 
 
 def generate(model, processor, rows, vocabulary, **mode):
     """Return the generated ids of some prompts of five tokens."""
     generator = torch.Generator().manual_seed(3)
-    prompts = torch.randint(10, 1000, (rows, 5), generator=generator)
+    prompts = torch.randint(10, 1000, (rows, 5), generator=generator).to(DEVICE)
     torch.manual_seed(1)
     output = model.generate(
         input_ids=prompts,
@@ -63,6 +68,21 @@ def test_the_same_texts_as_the_processor_on_the_host(spec, mode, model, bundled_
         assert torch.equal(generate(model, processor, rows, bundled_vocabulary, **MODES[mode]), expected)
 
 
+@pytest.mark.parametrize("mode", ["greedy", "sampling", "beams"])
+def test_a_table_that_comes_to_the_limits_of_its_grammar(mode, model, bundled_vocabulary):
+    """Its states without a row are masked on the host."""
+    inner = {"properties": {"a": {"type": "string", "pattern": "^[a-z]{0,20}(x|yz)+[0-9]{2,9}$"}}, "required": ["a"]}
+    names = {"type": "string", "pattern": "^([A-Z]{2,8} ?)+$"}
+    wide = {"type": "object", "properties": {"x": {"type": "object", **inner}, "y": names}, "required": ["x", "y"]}
+    limits = schemagen.Limits(max_states=150)
+    grammar = schemagen.compile(wide, bundled_vocabulary, limits=limits, whitespace="compact", cache=None)
+    processor = DeviceLogitsProcessor(grammar, pad_token_id=0, max_states=20)
+    expected = generate(model, LogitsProcessor(grammar, pad_token_id=0), 2, bundled_vocabulary, **MODES[mode])
+    for _ in range(2):
+        assert torch.equal(generate(model, processor, 2, bundled_vocabulary, **MODES[mode]), expected)
+    assert processor._tables._full == {0}
+
+
 def test_a_batch_mixes_grammars(model, bundled_vocabulary):
     """Each prompt has its own grammar, or none."""
     grammars = [
@@ -83,7 +103,7 @@ def test_every_text_is_complete_within_its_budget(spec, mode, model, bundled_voc
         budget = grammar.min_new_tokens + extra
         processor = DeviceLogitsProcessor(grammar, pad_token_id=0, max_new_tokens=budget)
         options = {**MODES[mode], "max_new_tokens": budget}
-        prompts = torch.tensor([[5, 6, 7], [8, 9, 10]])
+        prompts = torch.tensor([[5, 6, 7], [8, 9, 10]], device=DEVICE)
         torch.manual_seed(extra)
         output = model.generate(
             input_ids=prompts,

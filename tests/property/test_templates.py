@@ -99,3 +99,34 @@ def test_texts_and_values_of_random_templates(seed: int) -> None:
         else:
             with pytest.raises(ValidationFailed):
                 grammar.validate(text)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_captures_of_random_templates(seed: int) -> None:
+    """The captures of a whole text are its holes: with the fixed texts between them they write it again.
+
+    Of an ambiguous text the chart in Python, which `Grammar.spans` asks, may choose another reading.
+    """
+    rng = random.Random(seed)
+    template, _ = a_template(rng, 1)
+    grammar = schemagen.compile(template, BYTES, cache=None)
+    for number in range(3):
+        text = random_text(grammar, seed=number, max_tokens=20)
+        matcher = grammar.matcher()
+        for token in text.encode():
+            assert matcher.accept_token(token)
+            found = matcher.captures()
+            assert all(end is None or start <= end for _, start, end in found)
+        whole = matcher.captures(complete=True)
+        at, rest = 0, [each for each in whole if "." not in each[0] and "[]" not in each[0]]
+        for piece in pieces_of(template.text):
+            assert text.encode()[at:].startswith(piece.text.encode())
+            at += len(piece.text.encode())
+            if piece.hole is not None:
+                name, start, end = rest.pop(0)
+                assert (name, start) == (piece.hole, at)
+                assert end is not None
+                at = end
+        assert at == len(text.encode())
+        spans = [(span.name, span.start) for span in grammar.spans(text)[1:] if text.isascii()]
+        assert not spans or {name for name, _ in spans} >= {name for name, _, _ in whole}

@@ -329,3 +329,24 @@ def test_many_runs_that_may_be_empty() -> None:
     spec = Template("".join(f"F{k}: {{h{k}}}\n" for k in range(150)), **holes)
     grammar = schemagen.compile(spec, schemagen.Vocabulary.byte_vocabulary(), cache=None)
     assert grammar.min_new_tokens == len("".join(f"F{k}: \n" for k in range(150)))
+
+
+def test_a_bound_inside_an_embedded_grammar() -> None:
+    """Its tokens are counted there as elsewhere, and a run inside it consists of whole tokens."""
+    inner = EBNF("root[max_tokens=2] ::= [ab]* ExcludeToken(1)")
+    spec = Lark('start: ("<" J ">")+\n%declare J', bind={"J": inner})
+    grammar = schemagen.compile(spec, SMALL, cache=None)
+
+    def reads(*tokens: bytes) -> bool:
+        matcher = grammar.matcher()
+        return all(matcher.accept_token(TOKENS.index(each)) for each in tokens) and matcher.is_accepting()
+
+    assert reads(b"<", b"ab", b"b", b">")
+    assert reads(b"<", b"b", b">", b"<", b"ba", b"\n", b">")
+    assert not reads(b"<", b"ab", b"b", b"b", b">")
+    assert not reads(b"<", b"ab", b"b>")
+    assert not reads(b"<", b"b", b"a", b">")
+    matcher = grammar.matcher()
+    for token in (b"<", b"ab"):
+        assert matcher.accept_token(TOKENS.index(token))
+    assert mask_of(matcher, SMALL) == {each for each in range(len(TOKENS)) if matcher.fork().accept_token(each)}

@@ -63,12 +63,6 @@ _MOST_PLACES = 16
 _MOST_SOURCE = 1 << 17
 
 
-def ahead_of(matcher: Any) -> Any:
-    """Return a copy of a matcher to read ahead with; it leaves out the history, which grows with every token."""
-    copy = getattr(matcher, "ahead", matcher.fork)
-    return copy()
-
-
 class ForcedText:
     """Proposes the forced text that is next: the rest of a key, a quote, a colon."""
 
@@ -94,7 +88,7 @@ def forced_next(grammar: Constraint, matcher: Matcher, left: int) -> list[int]:
     tokens = matcher.forced_run(MOST_FORCED)[:-1]
     if not tokens:
         return []
-    ahead = ahead_of(matcher)
+    ahead = matcher.fork()
     if not all(map(ahead.accept_token, tokens)):
         return []
     needed = ahead.tokens_to_finish()

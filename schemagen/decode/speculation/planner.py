@@ -23,7 +23,6 @@ from schemagen.decode.speculation.drafters import (
     ForcedText,
     PromptLookup,
     PromptMatches,
-    ahead_of,
 )
 from schemagen.decode.speculation.memories import HitRates, PassTimes, best_count, counts_of, memory_of_model
 
@@ -111,7 +110,7 @@ class DraftPlanner:
         if most <= 0:
             return tree
         others: list[_Branch] | None = [] if self._branches else None
-        self._grow(tree, context, _Branch(-1, 1.0, ahead_of(matcher)), most, others)
+        self._grow(tree, context, _Branch(-1, 1.0, matcher.fork()), most, others)
         for branch in sorted(others or (), key=lambda other: -other.reach)[:_MOST_BRANCHES]:
             context.cut(start)
             path = tree.path(branch.parent)
@@ -132,7 +131,7 @@ class DraftPlanner:
         guesses = [] if branch.guess is None else [branch.guess]
         while len(context.tokens) < end and reach > _LEAST and not ahead.is_terminated():
             guesses = guesses or self._guesses(context, ahead, end - len(context.tokens))
-            before = ahead_of(ahead) if others is not None and len(guesses) > 1 else None
+            before = ahead.fork() if others is not None and len(guesses) > 1 else None
             rank, tokens = _first_allowed(guesses, ahead, end - len(context.tokens))
             if not tokens:
                 return

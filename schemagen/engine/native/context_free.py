@@ -202,12 +202,18 @@ def _compile_counting(
         counted = _compile(_replaced(grammar, Guest), vocabulary, options, compiled)
         if not any(isinstance(each, TokenBound) for each in counted_in(grammar)):
             return counted
-        without = _replaced(grammar, lambda each: each.inner if isinstance(each, TokenBound) else Guest(each))
-        free = _compile(without, vocabulary, options, compiled)
+        free = _compile(_replaced(_without_bounds(grammar), Guest), vocabulary, options, compiled)
         builder = builder_of(options)
         if builder.shares(counted.constraint) and builder.shares(free.constraint):
             return replace(counted, constraint=builder.counting(free.constraint, counted.constraint))
     raise _replaced_too_often()
+
+
+def _without_bounds(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
+    """Return a grammar without its bounds of tokens; runs of whole tokens stay."""
+    while any(isinstance(each, TokenBound) for each in counted_in(grammar)):
+        grammar = _replaced(grammar, lambda each: each.inner if isinstance(each, TokenBound) else each)
+    return grammar
 
 
 def _replaced(grammar: ContextFreeGrammar, by: Callable[[TokenRun | TokenBound], Expression]) -> ContextFreeGrammar:
@@ -232,9 +238,9 @@ def _with_visible_marks(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -
                 return each.inner
         if Guest(each) in guests:
             return Guest(each)
-        return (
-            each.inner if isinstance(each, TokenBound) else Text(ast.ANY_STRING if each.within is None else each.within)
-        )
+        if isinstance(each, TokenBound):
+            return each.inner
+        return Text(ast.ANY_STRING if each.within is None else each.within)
 
     while counted_in(grammar):
         grammar = _replaced(grammar, replacement)
