@@ -53,7 +53,8 @@ bool CaptureGrammar::is_better(const Event* one, const Event* other) {
         if (a >= b) first = std::exchange(one, one->before);
         if (b >= a) second = std::exchange(other, other->before);
     }
-    if (!first || !second) return first != nullptr;
+    // Where one list goes on, the next event of the other one is still to come, at a later byte.
+    if (!first || !second) return first ? first->opens : second && !second->opens;
     if (first->opens != second->opens) return first->opens;
     if (first->at != second->at) return first->opens == (first->at < second->at);
     return first->label < second->label;

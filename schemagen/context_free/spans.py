@@ -18,13 +18,24 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from dataclasses import replace
 from functools import lru_cache
 from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemagen.context_free.items import Items, positions_of
 from schemagen.context_free.simplify import nullable_rules
-from schemagen.context_free.syntax import MARK, Guest, Lexeme, Rule, Terminal, Text, TokenRun, refuse_tokens
+from schemagen.context_free.syntax import (
+    MARK,
+    Guest,
+    Lexeme,
+    Rule,
+    Terminal,
+    Text,
+    TokenRun,
+    refuse_tokens,
+    without_bounds,
+)
 from schemagen.errors import LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
 from schemagen.regex.language import Language
@@ -305,6 +316,7 @@ def spans_of(
             why="only lark's own parser decides which rule derives which text",
             fix="use Lark.parse(text): its tree has the places of rules with propagate_positions",
         )
+    grammar = replace(grammar, rules=without_bounds(grammar.rules))  # a text does not tell its tokens
     chart = _Chart(grammar, text, _Reader(grammar, text, guest_ends))
     whole = chart.whole()
     if whole is None:

@@ -228,7 +228,12 @@ def repeat(inner: Expression, low: int, high: int | None) -> Expression:
         return inner
     if isinstance(inner, Text):
         return Text(ast.repeat(inner.regex, low, high))
-    if isinstance(inner, TokenRun) and inner.low == inner.high == 1 and inner.within is None:
+    if (
+        isinstance(inner, TokenRun)
+        and inner.low == inner.high == 1
+        and inner.within is None
+        and not (inner.but and low > 1)
+    ):
         run = replace(inner, low=max(low, 1), high=high)
         return run if low else alternatives(run, EMPTY_TEXT)
     return Repeat(inner, low, high)
@@ -415,6 +420,14 @@ def counted_among(bodies: Iterable[Expression]) -> list[TokenRun | TokenBound]:
         elif isinstance(expression, Sequence | Alternatives):
             todo.extend(reversed(expression.parts))
     return list(found)
+
+
+def without_bounds(rules: dict[str, Expression]) -> dict[str, Expression]:
+    """Return rules without the bounds of their tokens."""
+    while bounds := [each for each in counted_among(rules.values()) if isinstance(each, TokenBound)]:
+        known: dict[Expression, Expression] = {each: each.inner for each in bounds}
+        rules = {name: substituted(body, known) for name, body in rules.items()}
+    return rules
 
 
 def leaves(rules: Mapping[str, Expression]) -> Iterator[Expression]:

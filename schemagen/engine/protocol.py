@@ -64,6 +64,9 @@ class Matcher(Protocol):
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`.
 
+        Where tokens are counted, the text counts as one token. It is not a token of the vocabulary, so where the grammar wants
+        whole tokens, it is refused.
+
         Raises:
             OptionTypeError: It is something else, such as a str.
         """
@@ -123,6 +126,24 @@ class Matcher(Protocol):
 
         Raises:
             LimitError: The text may be read in too many ways.
+        """
+        ...
+
+    def captures(self, complete: bool | None = None) -> list[tuple[str, int, int | None]]:
+        """Return the labelled parts of the text so far: label, first byte, byte after the last one (None while it is open).
+
+        Parts come in the order in which they begin. Bytes are those of the text, in which special tokens have none. If the text
+        can be read in several ways, the first difference decides: a beginning wins against an end, an earlier beginning against
+        a later one, a later end against an earlier one.
+
+        Args:
+            complete: Whether to read the text as a whole; by default whether EOS was accepted. Otherwise only what all ways to
+                go on reading it have in common is returned.
+
+        Raises:
+            MatcherError: ``complete`` is True and the text may not end here, or the engine does not know labels.
+
+        Cost: the first call reads the text so far, and later ones the text that was added since.
         """
         ...
 

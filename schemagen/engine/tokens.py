@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.syntax import TokenRun, alternatives, substituted, tokens_in
 from schemagen.errors import UnsupportedGrammarError
+from schemagen.regex import ast
 from schemagen.regex.ast import normalise_ranges
 from schemagen.regex.wildcards import LINE_ENDS
 from schemagen.vocabulary.marks import is_marked
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 #: Names of tokens in an error.
 _SHOWN = 8
+
+#: Of so many tokens at most the texts are spelled.
+_MOST_SPELLED = 1_000
 
 
 def marked_for(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Vocabulary:
@@ -134,6 +138,30 @@ def members_of(run: TokenRun, vocabulary: Vocabulary) -> list[int]:
             fix="write the character as a literal",
         )
     return wanted
+
+
+def texts_of(run: TokenRun, vocabulary: Vocabulary) -> ast.Regex:
+    """Return texts among which are all of a run: as few more as is cheap, for the search for its shortest one.
+
+    Args:
+        run: Some tokens.
+        vocabulary: Of the model.
+
+    Raises:
+        UnsupportedGrammarError: As `members_of`.
+    """
+    every = ast.ANY_STRING if run.within is None else run.within
+    if run.only is not None and run.within is None:
+        members = members_of(run, vocabulary)
+        if len(members) <= _MOST_SPELLED:
+            spelled = ast.union(*(ast.literal(vocabulary.tokens[each].decode()) for each in members))
+            return ast.repeat(spelled, run.low, None)
+    left_out = {vocabulary.tokens[each] for token in run.but for each in any_ids_of(token, vocabulary)}
+    characters = {each for each in left_out if len(each) == 1 and each.isascii()}  # others may have several spellings
+    if characters:
+        characters -= {vocabulary.tokens[each] for each in members_of(run, vocabulary)}
+    spelled = ast.union(*(ast.literal(each.decode()) for each in sorted(characters)))
+    return ast.conjunction(every, ast.complement(spelled))
 
 
 @lru_cache(maxsize=8)

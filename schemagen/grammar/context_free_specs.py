@@ -133,7 +133,7 @@ class EBNF(GrammarText):
 
     A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it repeats the rules around it. The macro
     ``Token("<|python_tag|>")`` is a special or added token of the vocabulary, and ``Token(128010)`` any token. Of the options
-    of rules ``lazy`` and ``max_chars=`` change the texts; ``max_tokens=`` is refused.
+    of rules ``lazy``, ``max_chars=`` and ``max_tokens=`` change the texts, and ``capture`` labels them for `Matcher.captures`.
 
     Args:
         text: The grammar.

@@ -19,6 +19,7 @@ from schemagen.context_free.syntax import (
     Rule,
     Sequence,
     Text,
+    counts_tokens,
     guests_in,
     refuse_tokens,
     substituted,
@@ -138,6 +139,12 @@ def _regex_of_grammar(spec: ContextFree[Any]) -> ast.Regex:
     spec.check_regular()
     grammar = simplified(without_guests(spec.rules()))
     refuse_tokens(grammar, "a regular expression")
+    if counts_tokens(grammar):
+        raise UnsupportedGrammarError(
+            "the grammar counts tokens",
+            why="a regular expression reads characters, and does not see where tokens end",
+            fix="compile the grammar itself",
+        )
     body = grammar.rules[grammar.start]
     if isinstance(body, Text) or body == EMPTY_TEXT:
         return body.regex if isinstance(body, Text) else ast.EPSILON
@@ -214,13 +221,13 @@ class Assembly:
     Attributes:
         rules: The bodies so far.
         left_out: Tokens that no text has.
-        marked: The bodies with marks, of rules with labelled parts.
+        marked: Bodies with marks, of rules with labelled parts.
     """
 
     def __init__(self) -> None:
         self.rules: dict[str, Expression] = {}
-        self.marked: dict[str, Expression] = {}
         self.left_out: list[Token] = []
+        self.marked: dict[str, Expression] = {}
         self._taken_over: dict[ContextFree[Any], Expression] = {}
 
     def expression(self, spec: Any) -> Expression:
@@ -248,11 +255,9 @@ class Assembly:
         for name, body in grammar.rules.items():
             self.rules[names[name].name] = substituted(body, calls)
         for name in grammar.marked.keys() - names.keys():
-            names[name] = Rule(self.free_name(name))
-            self.marked[names[name].name] = EMPTY_TEXT  # taken, likewise
-            calls[Rule(name)] = names[name]
-        for name, body in grammar.marked.items():
-            self.marked[names[name].name] = substituted(body, calls)
+            names[name] = calls[Rule(name)] = Rule(self.free_name(name))
+            self.marked[names[name].name] = EMPTY_TEXT
+        self.marked |= {names[name].name: substituted(body, calls) for name, body in grammar.marked.items()}
         return names[grammar.start]
 
     def new_rule(self, name: str) -> Rule:
@@ -271,10 +276,11 @@ class Assembly:
 
     def free_name(self, name: str) -> str:
         """Return a name for a rule that none has yet."""
-        if name not in self.rules and name not in self.marked:
+        taken = self.rules.keys() | self.marked.keys()
+        if name not in taken:
             return name
         number = 2
-        while f"{name} {number}" in self.rules or f"{name} {number}" in self.marked:
+        while f"{name} {number}" in taken:
             number += 1
         return f"{name} {number}"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.checks import check_bytes, check_fill, check_steps, check_token_id, shown
 from schemagen.engine.protocol import MAX_FORCED
-from schemagen.errors import DeadEndError, MatcherTerminatedError
+from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
 from schemagen.masks.rows import row_of
 from schemagen.vocabulary.marks import DIGITS, is_marked, without_marks
 
@@ -288,6 +288,14 @@ class ReferenceMatcher:
     def place(self) -> int:
         """Return 0: two texts are not compared here."""
         return 0
+
+    def captures(self, complete: bool | None = None) -> list[tuple[str, int, int | None]]:  # noqa: ARG002 - the protocol
+        """Refuse, because this engine reads grammars without their labels.
+
+        Raises:
+            MatcherError: Always.
+        """
+        raise MatcherError("captures in the reference engine", fix="use the matcher of schemagen.compile")
 
     def allowed_tokens(self) -> list[int]:
         """Return the ids allowed next, ascending (EOS ids included where the text may end).

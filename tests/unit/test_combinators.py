@@ -215,3 +215,23 @@ def test_combinations_within_one_another_have_a_limit() -> None:
     assert derives(wide, "a" * 2**12)
     with pytest.raises(OptionError, match="parts"):
         schemagen.concat(wide, wide)
+
+
+@pytest.mark.parametrize(
+    ("wrap", "text", "expected"),
+    [
+        (lambda spec: schemagen.concat(spec, Regex("!"), spec), "1+2!3", [("sum", 0, 3), ("sum", 4, 5)]),
+        (lambda spec: schemagen.union(spec, Regex("[a-z]")), "1+2", [("sum", 0, 3)]),
+        (
+            lambda spec: schemagen.Template("<{a}|{b}>", a=spec, b=int),
+            "<1+2|3>",
+            [("a", 1, 4), ("sum", 1, 4), ("b", 5, 6)],
+        ),
+    ],
+)
+def test_labels_are_kept(wrap: Any, text: str, expected: list[tuple[str, int, int]]) -> None:
+    """A rule that begins with itself has a copy without a label, which is taken over as well."""
+    sums = EBNF('root ::= sum\nsum[capture] ::= sum "+" [0-9] | [0-9]')
+    matcher = schemagen.compile(wrap(sums), BYTES).matcher()
+    assert matcher.accept_bytes(text.encode())
+    assert matcher.captures(complete=True) == expected

@@ -65,6 +65,11 @@ PLACES = {
         "xzy;",
         [None, 1, None, None, None],
     ),
+    "beside a whole token in a bound": (
+        EBNF('root ::= a ";"\na[max_tokens=3] ::= b ExcludeToken(59)\nb[temperature=1] ::= "z"'),
+        "zq;",
+        [1, None, None, None],
+    ),
     "a terminal": (
         Lark('start: n ";"\nn[temperature=0.7]: /[0-9]{2}/\n%ignore / /', dialect="xgrammar"),
         "12 ; ",
@@ -191,6 +196,11 @@ CAPTURES = {
         "aqbq",
         [("a", 0, 2)],
     ),
+    "inside of a rule with a bound in tokens": (
+        EBNF('root ::= a ";"\na[max_tokens=3, capture] ::= "x" b "y"\nb[capture] ::= "z"'),
+        "xzy;",
+        [("a", 0, 3), ("b", 1, 2)],
+    ),
     "many that may be empty": (
         EBNF('root ::= m{0,30} n{0,30}\nm[temperature=0.4] ::= "" | "y" m\nn[capture] ::= "n"'),
         "yyn",
@@ -204,7 +214,7 @@ def test_all_captures_are_found(name):
     """Of rules that begin or end at one place, too."""
     spec, text, expected = CAPTURES[name]
     matcher = schemagen.compile(spec, BYTES, cache=None).matcher()
-    matcher.accept_bytes(text.encode())
+    assert all(map(matcher.accept_token, text.encode()))
     assert matcher.captures(complete=True) == expected
 
 

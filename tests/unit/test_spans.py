@@ -227,6 +227,14 @@ def named_vocabulary() -> schemagen.Vocabulary:
     return VOCABULARY
 
 
+def test_bounds_in_tokens() -> None:
+    """A text does not tell its tokens, so its parts are those of the rules without bounds."""
+    spec = schemagen.EBNF('root ::= word "!"\nword[max_tokens=2] ::= part [0-9]*\npart[max_tokens=1] ::= [a-z]*')
+    assert named(spec, "abc12!") == [("root", "abc12!"), ("word", "abc12"), ("part", "abc")]
+    with pytest.raises(UnsupportedGrammarError, match="counts tokens"):
+        schemagen.to_regex(spec)
+
+
 def test_a_very_ambiguous_text_hits_the_limit() -> None:
     """Not the patience of the user."""
     rules = " | ".join(f"x{number} x{number}" for number in range(30))

@@ -10,7 +10,7 @@ import pytest
 
 import schemagen
 from schemagen import EBNF, GBNF, Lark, Regex, Template, reference, text
-from schemagen.errors import OptionError, UnsupportedGrammarError, UnsupportedPatternError
+from schemagen.errors import OptionError, UnsatisfiableSchemaError, UnsupportedGrammarError, UnsupportedPatternError
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
 
@@ -115,6 +115,10 @@ CASES: list[tuple[Any, list[Parts]]] = [
     (
         structural({"type": "any_tokens", "max_tokens": 2, "exclude_tokens": [3, "a"]}),
         [[(0, 2, [*TEXT[1:2], *TEXT[3:]], ".*")]],
+    ),
+    (
+        structural({"type": "any_tokens", "max_tokens": 2, "exclude_tokens": [9]}),
+        [[(0, 2, [each for each in TEXT if each != b"\xc3\xa9"], ".*")]],
     ),
     (structural({"type": "exclude_token", "exclude_tokens": [1, "\n"]}), [[(1, 1, [*WHOLE[1:4], *WHOLE[5:]])]]),
     (
@@ -243,6 +247,37 @@ def test_what_is_refused() -> None:
         text.subsequence_of(["a", text.text_tokens(1, 2)])
     with pytest.raises(UnsupportedGrammarError, match="counts tokens"):
         reference.compile(text.text_tokens(), SMALL)
+
+
+def test_bounds_that_no_text_keeps() -> None:
+    """The shortest text of a rule has to fit into its bound; a rule that is not called does not count."""
+    grammar = 'root ::= "a" part | "b"\npart[max_tokens={}] ::= "abab"'
+    with pytest.raises(UnsatisfiableSchemaError, match="takes 2 tokens, limit 1"):
+        schemagen.compile(EBNF(grammar.format(1)), SMALL)
+    matcher = schemagen.compile(EBNF(grammar.format(2)), SMALL).matcher()
+    assert mask_of(matcher, SMALL) == {1, 2}
+    assert matcher.accept_token(1)
+    assert mask_of(matcher, SMALL) == {3}
+    unreached = EBNF('root ::= "a"\npart[max_tokens=1] ::= "abab"')
+    assert mask_of(schemagen.compile(unreached, SMALL).matcher(), SMALL) == {1}
+
+
+@pytest.mark.parametrize(
+    ("spec", "completion"),
+    [
+        (GBNF("root ::= <[5,9]>"), b"\n"),
+        (GBNF("root ::= <[9]> root? <[3]>"), b"\xc3\xa9ab"),
+        (Lark("start: <[^1,5]>", dialect="xgrammar"), b"1"),
+        (Lark("start: <[^5,14]>{2}", dialect="xgrammar"), b"<<"),
+    ],
+)
+def test_shortest_completions_consist_of_members(spec: Any, completion: bytes) -> None:
+    """The shortest completion of a run is a text of tokens that may stand there."""
+    matcher = schemagen.compile(spec, SMALL).matcher()
+    assert matcher.shortest_completion() == completion
+    for token in (completion[:2], completion[2:]) if b"\xc3" in completion else (bytes([each]) for each in completion):
+        assert not token or matcher.accept_token(TOKENS.index(token))
+    assert matcher.is_accepting()
 
 
 def test_recursion_beside_runs() -> None:

@@ -41,10 +41,9 @@ from schemagen.context_free.syntax import (
     TokenBound,
     alternatives,
     bounded,
-    counted_among,
     repeat,
     sequence,
-    substituted,
+    without_bounds,
 )
 from schemagen.errors import LimitError
 from schemagen.regex import ast
@@ -511,7 +510,7 @@ def resolved(
     numbers: dict[Kind, int] = {kind: number for number, kind in enumerate(kinds)}
     by_place = {name: tuple(numbers[kind] for kind in kinds) for name, kinds in places.kinds.items()}
     matches = _Matches(list(numbers), longest=longest, dispatched=places.dispatched)
-    masks = _Expected(start, _without_bounds(rules), by_place).by_place() if matches.compete() else {}
+    masks = _Expected(start, without_bounds(rules), by_place).by_place() if matches.compete() else {}
     symbols = _Symbols(list(kinds), places.labels, matches)
     replaced: dict[str, Expression] = {}
     known: dict[tuple[tuple[int, ...], int], Expression] = {}
@@ -533,14 +532,6 @@ def _reachable(start: str, rules: dict[str, Expression]) -> dict[str, Expression
             found[name] = rules[name]
             todo.extend(called(rules[name]))
     return found
-
-
-def _without_bounds(rules: dict[str, Expression]) -> dict[str, Expression]:
-    """Return rules without the bounds of their tokens, which do not change what stands beside what."""
-    bounds: dict[Expression, Expression] = {
-        each: each.inner for each in counted_among(rules.values()) if isinstance(each, TokenBound)
-    }
-    return {name: substituted(body, bounds) for name, body in rules.items()} if bounds else rules
 
 
 def _with(expression: Expression, replaced: dict[str, Expression]) -> Expression:

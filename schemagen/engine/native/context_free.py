@@ -25,7 +25,7 @@ from schemagen.context_free.syntax import (
 from schemagen.engine.native.builder import builder_of
 from schemagen.engine.native.grammar_lowering import GrammarLowering
 from schemagen.engine.native.lowering import compile_pattern
-from schemagen.engine.tokens import members_of
+from schemagen.engine.tokens import members_of, texts_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.regex import ast
 
@@ -195,8 +195,9 @@ def _compile_counting(
 
     Raises:
         UnsupportedGrammarError: A text with a bound calls itself.
+        UnsatisfiableSchemaError: The shortest text of a bounded rule has too many tokens.
     """
-    grammar = replace(grammar, rules=live_rules(grammar.rules))
+    grammar = replace(grammar, rules=reachable(live_rules(grammar.rules), grammar.start))
     compiled = _shared(lambda spec: _embedded(spec, grammar, vocabulary, options, embed), options)
     for _ in range(MOST_GENERATIONS):
         counted = _compile(_replaced(grammar, Guest), vocabulary, options, compiled)
@@ -269,7 +270,7 @@ def _embedded(
 ) -> _core.Constraint:
     """Return the constraint of something embedded in a grammar: a text whose tokens are counted, or another spec."""
     if isinstance(spec, TokenRun):
-        return compile_pattern(ast.ANY_STRING if spec.within is None else spec.within, vocabulary, options)
+        return compile_pattern(texts_of(spec, vocabulary), vocabulary, options)
     if not isinstance(spec, TokenBound):
         assert embed is not None, "only grammars of a caller with a compiler of specs embed any"
         return embed(spec)
@@ -281,7 +282,25 @@ def _embedded(
             why="each of its calls would count the tokens of those inside it",
             fix="bound another rule, which calls this one",
         )
-    return compile_context_free(bounded, vocabulary, options, embed)
+    inner = compile_context_free(bounded, vocabulary, options, embed)
+    _check_bound(spec, inner)
+    return inner
+
+
+def _check_bound(bound: TokenBound, inner: _core.Constraint) -> None:
+    """Refuse a bound within which the shortest text cannot be written: the rule would be a dead end.
+
+    Raises:
+        UnsatisfiableSchemaError: It has more tokens.
+    """
+    matcher = inner.matcher()
+    least = matcher.tokens_to_finish()
+    if least is not None and least > bound.most:
+        raise UnsatisfiableSchemaError(
+            f"the shortest text of the rule {bound.name!r} takes {least} tokens, limit {bound.most}",
+            why=f"that text is {matcher.shortest_completion()!r:.80}",
+            fix="raise the bound, or give the rule a shorter text",
+        )
 
 
 def _count(spec: TokenRun | TokenBound, vocabulary: Vocabulary) -> tuple[int, int | None, bool, list[int]]:
