@@ -263,6 +263,7 @@ public:
                const std::vector<std::tuple<SymbolId, uint32_t, bool, std::optional<double>>>& marks,
                std::vector<std::string> labels) {
         std::vector<Mark> all;
+        all.reserve(marks.size());
         for (const auto& [terminal, label, opens, temperature] : marks)
             all.push_back({terminal, label, opens, temperature});
         ContextFreeGrammar grammar;
