@@ -40,6 +40,11 @@ const CaptureGrammar::Event* CaptureGrammar::event(const Mark& mark, const Event
     return here_.back();
 }
 
+const CaptureGrammar::Heat* CaptureGrammar::heat(const Mark& mark, const Heat* around, Arena& arena) {
+    if (!mark.opens) return around->around;
+    return new (arena.allocate(sizeof(Heat))) Heat{*mark.temperature, around};
+}
+
 bool CaptureGrammar::is_better(const Event* one, const Event* other) {
     const Event *first = nullptr, *second = nullptr;  // after the common beginning
     auto count = [](const Event* list) { return list ? list->count : 0; };
@@ -64,44 +69,51 @@ CaptureGrammar::Events CaptureGrammar::listed(const Event* last, size_t skip) {
 
 // ---- places between lexemes ---------------------------------------------------------------------------------------
 
-// The marks that may come next.
+// The marks that may come next; the ones to take first come last.
 const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
     const auto [at, is_new] = marks_at_.try_emplace(state);
-    if (is_new)
-        for (uint32_t k = 0; k < marks_.size(); ++k)
+    if (is_new) {
+        for (uint32_t k = marks_.size(); k-- > 0;)
             if (parser_.reads(state, marks_[k].terminal)) at->second.push_back(k);
+        std::stable_partition(at->second.begin(), at->second.end(), [&](uint32_t k) { return !marks_[k].opens; });
+    }
     return at->second;
 }
 
-// A place, and those after any marks that may follow there. `visit(gap)`.
+// A place, and those after any marks that may follow there: of the ways to one state of the parser those that are
+// better than all before them. `visit(gap)`.
 template <class Visit>
 void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit) {
-    constexpr size_t kMostMarks = 64;
     struct Marked {
         Gap gap;
-        std::vector<std::pair<uint32_t, ParserState>> taken;  // numbers of marks, and the states before them
+        std::vector<ParserState> before;
     };
     std::vector<Marked> todo{{gap, {}}};
+    std::unordered_map<ParserState, const Event*> reached{{gap.parser, gap.events}};
     while (!todo.empty()) {
         poll();
         Marked at = std::move(todo.back());
         todo.pop_back();
         visit(at.gap);
-        allowance_.check_alternatives(todo.size());
-        if (at.taken.size() == kMostMarks) continue;
+        allowance_.check_alternatives(std::max(todo.size(), at.before.size()));
+        at.before.push_back(at.gap.parser);
         for (uint32_t k : marks_at(at.gap.parser)) {
-            const std::pair step(k, at.gap.parser);
-            if (std::find(at.taken.begin(), at.taken.end(), step) != at.taken.end()) continue;
-            const ParserState after = parser_.shift(at.gap.parser, marks_[k].terminal);
-            if (!after) continue;
-            const Event* last = at.gap.events;
-            size_t where = position;
-            if (!marks_[k].opens) where = std::max(at.gap.end, last && last->opens ? last->at : 0);
-            Marked next{at.gap, at.taken};
+            const Mark& mark = marks_[k];
+            const ParserState after = parser_.shift(at.gap.parser, mark.terminal);
+            if (!after || std::find(at.before.begin(), at.before.end(), after) != at.before.end()) continue;
+            Marked next{at.gap, at.before};
             next.gap.parser = after;
-            next.gap.events = event(marks_[k], last, where, arena);
             next.gap.is_marked = true;
-            next.taken.push_back(step);
+            if (mark.temperature) {
+                next.gap.heat = heat(mark, at.gap.heat, arena);
+            } else {
+                const Event* last = at.gap.events;
+                const size_t begun = last && last->opens ? last->at : 0;
+                next.gap.events = event(mark, last, mark.opens ? position : std::max(at.gap.end, begun), arena);
+            }
+            const auto [known, is_new] = reached.try_emplace(after, next.gap.events);
+            if (!is_new && !is_better(next.gap.events, known->second)) continue;
+            known->second = next.gap.events;
             todo.push_back(std::move(next));
         }
     }
@@ -111,7 +123,7 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
 template <class Visit>
 void CaptureGrammar::each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit) {
     auto marked = [&](ParserState parser, Promise promise, size_t end) {
-        each_marked({parser, promise, thread.events, end, false}, position, arena, visit);
+        each_marked({parser, promise, thread.events, thread.heat, end, false}, position, arena, visit);
     };
     if (thread.inner) {
         if (languages_->has_ended(*thread.inner)) marked(thread.inner->after, thread.inner->promise, position);
@@ -167,14 +179,14 @@ void CaptureGrammar::begin(const Gap& gap, Step& step) {
     const Promise promise = lexer_.keep(gap.promise, step.byte);
     if (promise == kBroken) return;
     if (const LexerState begun = lexer_.next(start_of(gap), step.byte))
-        add({gap.parser, begun, promise, gap.events, gap.end, std::nullopt}, step);
+        add({gap.parser, begun, promise, gap.events, gap.heat, gap.end, std::nullopt}, step);
     for (uint32_t k = 0; k < embedded_.size(); ++k) {
         if (!languages_->may_begin(k, step.byte, step.is_within_token)) continue;
         const ParserState after = parser_.shift(gap.parser, embedded_[k]);
         if (!after) continue;
         EmbeddedStrand strand{after, k, promise, 0, languages_->languages()[k].automaton->start()};
         if (languages_->read_inner(strand, step.byte, step.arena))
-            add({gap.parser, kNoLexeme, promise, gap.events, gap.end, strand}, step);
+            add({gap.parser, kNoLexeme, promise, gap.events, gap.heat, gap.end, strand}, step);
     }
 }
 
@@ -183,10 +195,11 @@ void CaptureGrammar::step(const Thread& thread, Step& step) {
         EmbeddedStrand next = *thread.inner;
         next.promise = lexer_.keep(next.promise, step.byte);
         if (next.promise != kBroken && languages_->read_inner(next, step.byte, step.arena))
-            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.end, next}, step);
+            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.heat, thread.end, next}, step);
     } else if (const LexerState next = thread.lexer ? lexer_.next(thread.lexer, step.byte) : kNoLexeme) {
         const Promise promise = lexer_.keep(thread.promise, step.byte);
-        if (promise != kBroken) add({thread.parser, next, promise, thread.events, thread.end, std::nullopt}, step);
+        if (promise != kBroken)
+            add({thread.parser, next, promise, thread.events, thread.heat, thread.end, std::nullopt}, step);
     }
     each_gap(thread, step.position, step.arena, [&](const Gap& gap) { begin(gap, step); });
 }
@@ -209,21 +222,33 @@ CaptureGrammar::Threads CaptureGrammar::read(const Threads& threads, std::string
     return now;
 }
 
-std::vector<CaptureGrammar::Events> CaptureGrammar::readings(const Threads& threads, size_t position, size_t skip,
-                                                             Arena& arena) {
+template <class Visit>
+void CaptureGrammar::each_reading(const Threads& threads, size_t position, Arena& arena, const Visit& visit) {
     here_.clear();
-    std::vector<const Event*> found;
-    auto note = [&](const Event* events) {
-        if (std::find(found.begin(), found.end(), events) == found.end()) found.push_back(events);
-    };
     for (const Thread& thread : threads) {
         const bool goes_on = thread.inner ? languages_->can_go_on(*thread.inner)
                                           : thread.lexer && lexer_.next_bytes(thread.lexer).size() > 0;
-        if (goes_on) note(thread.events);
+        if (goes_on) visit(thread.events, thread.heat);
         each_gap(thread, position, arena, [&](const Gap& gap) {
-            if (can_go_on(gap)) note(gap.events);
+            if (can_go_on(gap)) visit(gap.events, gap.heat);
         });
     }
+}
+
+std::optional<double> CaptureGrammar::temperature(const Threads& threads, size_t position, Arena& arena) {
+    std::optional<double> highest;
+    each_reading(threads, position, arena, [&](const Event*, const Heat* heat) {
+        if (heat) highest = std::max(highest.value_or(0), heat->temperature);
+    });
+    return highest;
+}
+
+std::vector<CaptureGrammar::Events> CaptureGrammar::readings(const Threads& threads, size_t position, size_t skip,
+                                                             Arena& arena) {
+    std::vector<const Event*> found;
+    each_reading(threads, position, arena, [&](const Event* events, const Heat*) {
+        if (std::find(found.begin(), found.end(), events) == found.end()) found.push_back(events);
+    });
     std::vector<Events> out;
     out.reserve(found.size());
     for (const Event* events : found) out.push_back(listed(events, skip));

@@ -1,4 +1,4 @@
-// Captures: which labelled part of a grammar is where in a text.
+// Captures: which labelled part of a grammar is where in a text, and at which temperature it goes on.
 //
 // A second grammar of the same texts has *marks* at the beginning and the end of each labelled part: terminals without
 // text (Laurikari 2000 has them as tags of an automaton). A text is read by threads: a thread is a strand
@@ -7,10 +7,14 @@
 // earlier opening against a later one, a later closing against an earlier one; events that are missing lose. So parts
 // begin as early and end as late as possible, the first one first.
 //
+// A part may have a temperature in place of a label. A thread has the temperatures of its open parts; threads that read
+// on alike have the same ones, for the ends of all open parts are still to come.
+//
 // Only texts that were accepted are read, and only where captures are asked for: recognition and masks know no marks.
 //
 // Invariants: equal lists of events are the same object within one reading; a mark stands directly before a lexeme that
-// is not ignored, before an embedded text, or at the end; marks that lead back to the same place are taken once.
+// is not ignored, before an embedded text, or at the end; a labelled rule never begins with a call of
+// itself; at one place no state of the parser comes twice, so that empty parts are not repeated without end.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -28,6 +32,7 @@ struct Mark {
     SymbolId terminal;  // of the second grammar
     uint32_t label;
     bool opens;
+    std::optional<double> temperature;  // of the part, which has no label then
 };
 
 class CaptureGrammar {
@@ -39,11 +44,17 @@ public:
         const Event* before;
         uint32_t count;  // of the list
     };
+    // An open part with a temperature.
+    struct Heat {
+        double temperature;
+        const Heat* around;
+    };
     struct Thread {
         ParserState parser;  // before the lexeme that is being read
         LexerState lexer;    // kNoLexeme if none is: at the start, or in an embedded text
         Promise promise;
         const Event* events;
+        const Heat* heat;
         size_t end;  // of the last lexeme that is not ignored, or of the last embedded text
         std::optional<EmbeddedStrand> inner;
     };
@@ -56,11 +67,14 @@ public:
                    std::vector<SymbolId> embedded, EmbeddedAutomaton* languages, const Allowance& allowance);
     // Of the same grammar over other automata.
     std::unique_ptr<CaptureGrammar> renewed(std::shared_ptr<SharedAutomata> shared, EmbeddedAutomaton* languages) const;
-    Threads start() { return {{parser_.start(), kNoLexeme, kNoPromise, nullptr, 0, std::nullopt}}; }
+    Threads start() { return {{parser_.start(), kNoLexeme, kNoPromise, nullptr, nullptr, 0, std::nullopt}}; }
     // The threads after a token, or a text that counts as one, that begins at a byte of the text.
     Threads read(const Threads& threads, std::string_view bytes, uint32_t token, size_t position, Arena& arena);
     // The events of each reading of the text so far, without the first `skip` of them.
     std::vector<Events> readings(const Threads& threads, size_t position, size_t skip, Arena& arena);
+    // The highest temperature of the innermost parts that are open, over all readings of the text so far; nothing if no
+    // reading has one.
+    std::optional<double> temperature(const Threads& threads, size_t position, Arena& arena);
     // The events of the best reading of the text as a whole; nothing if it may not end.
     std::optional<Events> whole(const Threads& threads, size_t position, size_t skip, Arena& arena);
     size_t memory_bytes() const;
@@ -71,6 +85,7 @@ private:
         ParserState parser;
         Promise promise;
         const Event* events;
+        const Heat* heat;
         size_t end;
         bool is_marked;  // ignored lexemes cannot come first
     };
@@ -83,9 +98,13 @@ private:
     };
     template <class Visit>
     void each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit);
+    // The places and threads from which the text so far may go on, or where it may end. `visit(events, heat)`.
+    template <class Visit>
+    void each_reading(const Threads& threads, size_t position, Arena& arena, const Visit& visit);
     template <class Visit>
     void each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit);
     const Event* event(const Mark& mark, const Event* before, size_t at, Arena& arena);
+    static const Heat* heat(const Mark& mark, const Heat* around, Arena& arena);
     const std::vector<uint32_t>& marks_at(ParserState state);
     LexerState start_of(const Gap& gap);
     bool can_go_on(const Gap& gap);

@@ -256,24 +256,26 @@ public:
     }
     // Marks of labelled parts, for a constraint of the same grammar without them (captures.hpp). `embedded`: the
     // terminals of its embedded languages, in their order; UINT32_MAX for one that no longer occurs. `marks`: label,
-    // and whether it opens.
+    // whether it opens, and temperature.
     void label(Constraint& constraint, const std::vector<std::pair<std::string, bool>>& terminals,
                const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
-               const std::vector<SymbolId>& embedded, const std::vector<std::tuple<SymbolId, uint32_t, bool>>& marks,
+               const std::vector<SymbolId>& embedded,
+               const std::vector<std::tuple<SymbolId, uint32_t, bool, std::optional<double>>>& marks,
                std::vector<std::string> labels) {
+        std::vector<Mark> all;
+        all.reserve(marks.size());
+        for (const auto& [terminal, label, opens, temperature] : marks)
+            all.push_back({terminal, label, opens, temperature});
         ContextFreeGrammar grammar;
         {
             const Call call(*this);
             for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
-            for (const auto& [terminal, label, opens] : marks) grammar.set_mark(terminal);
+            for (const Mark& mark : all) grammar.set_mark(mark.terminal);
             for (const auto& [terminal, text, longer, marked] : lexemes)
                 if (!shared_->kernel.is_empty(text)) grammar.add_lexeme({terminal, text, longer, marked});
             for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
             grammar.finish(start, shared_->kernel);
         }
-        std::vector<Mark> all;
-        all.reserve(marks.size());
-        for (const auto& [terminal, label, opens] : marks) all.push_back({terminal, label, opens});
         const Allowance allowance{budget_.max_states, max_alternatives};
         constraint.label(shared_, std::move(grammar), std::move(all), embedded, std::move(labels), allowance);
     }

@@ -749,6 +749,7 @@ void bind_constraint(nb::module_& m) {
         .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
         .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
         .def_prop_ro("counts_tokens", [](const Constraint& c) { return c.counts_tokens; })
+        .def_prop_ro("has_temperatures", [](const Constraint& c) { return c.has_temperatures(); })
         .def_prop_ro("is_lively",
                      [](Constraint& c) {
                          const Work call;
@@ -881,6 +882,7 @@ void bind_matcher(nb::module_& m) {
         .def_prop_ro("steps", &Matcher::steps)
         .def_prop_ro("eos_token_ids", &eos_of)
         .def("captures", &captures, "complete"_a = nb::none(), nb::lock_self())
+        .def("temperature", &Matcher::temperature, nb::lock_self())
         .def("readings", &readings, "skip"_a = 0, nb::lock_self())
         .def("whole_reading", &whole_reading, "skip"_a = 0, nb::lock_self())
         .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())

@@ -1,5 +1,7 @@
 #include "runtime/constraint.hpp"
 
+#include <algorithm>
+
 #include "context_free/counting_automaton.hpp"
 #include "util/heap.hpp"
 
@@ -50,6 +52,7 @@ void Constraint::label(const std::shared_ptr<SharedAutomata>& shared, ContextFre
     const Work call(budget.max_seconds);
     const WorkLock lock(mutex);
     auto make = [&](ContextFreeGrammar own) {
+        has_temperatures_ = std::any_of(marks.begin(), marks.end(), [](const Mark& mark) { return mark.temperature; });
         EmbeddedAutomaton* languages = embedded_in(*engine_->automaton);
         engine_->captures = std::make_unique<CaptureGrammar>(engine_->shared, std::move(own), std::move(marks),
                                                              std::move(embedded), languages, allowance);

@@ -10,6 +10,7 @@
 //
 // A constraint is renewed, too, when its automata are to be given back (shared_automata.hpp).
 #pragma once
+#include <atomic>
 #include <memory>
 #include <shared_mutex>
 
@@ -42,6 +43,7 @@ struct Constraint final : ForkSafe, Tenant {
     // Which of its parts are labelled, or null.
     CaptureGrammar* captures() { return engine_->captures.get(); }
     const std::vector<std::string>& labels() const { return labels_; }
+    bool has_temperatures() const { return has_temperatures_; }
     // Label its parts, by a grammar over the nodes of `shared`. Not for callers that hold the mutex.
     void label(const std::shared_ptr<SharedAutomata>& shared, ContextFreeGrammar grammar, std::vector<Mark> marks,
                std::vector<SymbolId> embedded, std::vector<std::string> labels, const Allowance& allowance);
@@ -102,8 +104,9 @@ private:
 
     std::unique_ptr<Engine> engine_;
     uint64_t epoch_ = 1;
-    std::vector<std::string> labels_;  // [number of a label]
-    bool given_ = false;               // its automaton belongs to another constraint
+    std::vector<std::string> labels_;             // [number of a label]
+    std::atomic<bool> has_temperatures_ = false;  // of labelled parts
+    bool given_ = false;                          // its automaton belongs to another constraint
     // As of the last call that found the constraint idle; before one, the size of the parts alone.
     std::atomic<uint64_t> memory_bytes_{sizeof(Constraint) + sizeof(Engine)};
 };

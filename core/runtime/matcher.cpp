@@ -315,6 +315,11 @@ std::optional<CaptureGrammar::Events> Matcher::whole_reading(size_t skip) {
     });
 }
 
+std::optional<double> Matcher::temperature() {
+    if (!constraint_->has_temperatures()) return std::nullopt;
+    return stepping([&] { return constraint_->captures()->temperature(follow_captures(), text_.size(), *arena_); });
+}
+
 std::pair<size_t, std::string> Matcher::probe(std::string_view bytes, uint32_t token) {
     return making([&] {
         const Scope scope(*arena_);

@@ -58,6 +58,7 @@ public:
     // of the whole text, nothing if it may not end; without the first `skip` events.
     std::vector<CaptureGrammar::Events> readings(size_t skip);
     std::optional<CaptureGrammar::Events> whole_reading(size_t skip);
+    std::optional<double> temperature();
     const std::string& label(uint32_t number) const { return constraint_->labels().at(number); }
     std::pair<size_t, std::string> probe(std::string_view bytes, uint32_t token = Automaton::kNoToken);
     const VocabularyTables& tables() const { return *constraint_->tables; }

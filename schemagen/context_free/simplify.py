@@ -32,6 +32,10 @@ from schemagen.context_free.syntax import (
     Text,
     Token,
     TokenBound,
+    alternatives,
+    bounded,
+    repeat,
+    sequence,
     substituted,
 )
 
@@ -180,14 +184,59 @@ def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, Expressi
     return kept
 
 
+def left_recursive_groups(rules: dict[str, Expression], empty: AbstractSet[str]) -> list[list[str]]:
+    """Return the groups of rules that call one another as the first of their symbols.
+
+    Args:
+        rules: All rules.
+        empty: Those that may be empty.
+    """
+    return _cycles({name: _first(body, empty) for name, body in rules.items()})
+
+
+def with_beginning(
+    expression: Expression, known: Mapping[Expression, Expression], empty: AbstractSet[str]
+) -> Expression:
+    """Return an expression with some rules replaced where its texts may begin with them.
+
+    Args:
+        expression: Of a rule.
+        known: The replacement of each of these rules.
+        empty: The rules that may be empty.
+    """
+    if isinstance(expression, Alternatives):
+        return alternatives(*(with_beginning(part, known, empty) for part in expression.parts))
+    if isinstance(expression, TokenBound):
+        return bounded(with_beginning(expression.inner, known, empty), expression.most, expression.name)
+    if isinstance(expression, Repeat):
+        first = with_beginning(expression.inner, known, empty)
+        if _holds(expression.inner, empty, _is_empty_text):
+            return repeat(first, expression.low, expression.high)
+        high = None if expression.high is None else expression.high - 1
+        some = sequence(first, repeat(expression.inner, max(expression.low - 1, 0), high))
+        return some if expression.low else alternatives(EMPTY_TEXT, some)
+    if not isinstance(expression, Sequence):
+        return known.get(expression, expression)
+    parts = list(expression.parts)
+    for at, part in enumerate(parts):
+        parts[at] = with_beginning(part, known, empty)
+        if not _holds(part, empty, _is_empty_text):
+            break
+    return sequence(*parts)
+
+
 def _in_cycles(calls: dict[str, frozenset[str]]) -> set[str]:
     """Return the names that lead to themselves."""
+    return {name for group in _cycles(calls) for name in group}
+
+
+def _cycles(calls: dict[str, frozenset[str]]) -> list[list[str]]:
+    """Return the groups of names that lead to one another, and to themselves."""
     graph: dict[str, Expression] = {
         name: Sequence(tuple(Rule(callee) for callee in sorted(callees) if callee in calls))
         for name, callees in calls.items()
     }
-    groups = [group for group in components(graph) if len(group) > 1 or group[0] in calls[group[0]]]
-    return {name for group in groups for name in group}
+    return [group for group in components(graph) if len(group) > 1 or group[0] in calls[group[0]]]
 
 
 def _first(expression: Expression, empty: AbstractSet[str] | None) -> frozenset[str]:

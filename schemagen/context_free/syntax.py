@@ -132,11 +132,11 @@ class Mark(HashedOnce):
     """The beginning or the end of a labelled part: a place in the text, without a text of its own.
 
     Attributes:
-        label: The label of the part.
+        label: The label of the part; or the temperature at which its tokens are drawn.
         opens: Whether the part begins here; else it ends.
     """
 
-    label: str
+    label: str | float
     opens: bool
 
 
@@ -359,8 +359,8 @@ def bounded(inner: Expression, most: int | None, name: str = "") -> Expression:
     return TokenBound(inner, most, name) if most else EMPTY_TEXT
 
 
-def labelled(inner: Expression, label: str) -> Expression:
-    """``inner`` as a part that `Matcher.captures` finds."""
+def labelled(inner: Expression, label: str | float) -> Expression:
+    """``inner`` as a part that `Matcher.captures` finds, or that has a temperature."""
     return sequence(Mark(label, opens=True), inner, Mark(label, opens=False))
 
 

@@ -28,10 +28,10 @@ from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.generate import Decoded, generate_rows, inputs_of, read_ahead, result_of
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.options import complete_options
-from schemagen.decode.row_sampling import can_sample_rows, effective_option, samples, sampling_of
+from schemagen.decode.row_sampling import can_sample_rows, effective_option, samples, seed_of, way_of
 from schemagen.decode.rows import can_queue, written
 from schemagen.decode.speculation import can_read_ahead
-from schemagen.decode.text import Text
+from schemagen.decode.text import Text, is_drawn
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.options.table import DEFAULT_MAX_NEW_TOKENS
@@ -113,9 +113,8 @@ def decode_batch(
 
 def _text_of(model: Any, row: Row, options: Mapping[str, Any]) -> Text:
     """Return a row as a text of the queue; without a seed its random numbers follow from torch's own."""
-    sampling = sampling_of(model, options) if samples(model, dict(options)) else None
-    seed = int(torch.randint(1 << 62, (1,))) if sampling and row.seed is None else row.seed
-    generator = torch.Generator().manual_seed(seed) if sampling and seed is not None else None
+    sampling = way_of(model, options)
+    generator = torch.Generator().manual_seed(seed_of(row.seed)) if is_drawn(sampling, row.grammar) else None
     budget = budget_of(model, options, len(row.token_ids))
     assert budget is not None, "can_queue looked"
     return Text(row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator)

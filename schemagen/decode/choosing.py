@@ -14,7 +14,7 @@ import torch
 
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.logits_processor import BatchProcessor
-from schemagen.decode.row_sampling import RowSampler
+from schemagen.decode.row_sampling import chosen
 from schemagen.errors import MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask
 
@@ -124,26 +124,20 @@ class Chooser:
     def _tokens(self, texts: Sequence[Text], masked: torch.Tensor, live: Sequence[int]) -> list[int]:
         """Return a token for each row; padding for those that are over."""
         tokens = [self._pad] * len(texts)
-        going = [row for row in live if not texts[row].is_over]
-        ways: dict[Sampling | None, list[int]] = {}
-        for row in going:
-            ways.setdefault(texts[row].sampling, []).append(row)
-        for sampling, rows in ways.items():
-            chosen = masked[rows] if len(rows) < len(texts) else masked
-            if sampling is not None:
-                chosen = self._sampler(sampling, [texts[row] for row in rows])(_NO_IDS, chosen)
-            for row, token in zip(rows, chosen.argmax(dim=-1).tolist(), strict=True):
+        ways: dict[int, Sampling | None] = {}
+        for row in live:
+            if not texts[row].is_over:
+                try:
+                    ways[row] = texts[row].way()
+                except Exception as error:  # noqa: BLE001 - a limit of its grammar
+                    texts[row].fail(error)
+        if ways:
+            some = masked[list(ways)] if len(ways) < len(texts) else masked
+            generators = [texts[row].generator for row in ways]
+            found = chosen(some, list(ways.values()), generators, self._device).tolist()
+            for row, token in zip(ways, found, strict=True):
                 tokens[row] = token
         return tokens
-
-    def _sampler(self, sampling: Sampling, texts: Sequence[Text]) -> RowSampler:
-        """Return the sampler for rows that share their options."""
-        generators = [text.generator for text in texts if text.generator is not None]
-        return RowSampler(generators, sampling.warpers(self._device))
-
-
-#: The warpers in use ignore the ids.
-_NO_IDS = torch.empty((0, 0), dtype=torch.int64)
 
 
 def _fail_guilty(texts: Sequence[Text], cursors: Sequence[Cursor | None]) -> bool:

@@ -21,8 +21,9 @@ from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.finish_reason import finish_reason
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.options import WARNED_ABOUT, complete_options
-from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
+from schemagen.decode.row_sampling import SAMPLING, RowSampler, can_sample_rows, samples, seed_of, way_of
 from schemagen.decode.speculation import Loop, Run, can_read_ahead, decode_ahead
+from schemagen.decode.text import is_drawn
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.threads.forking import settle_threads
@@ -30,7 +31,6 @@ from schemagen.threads.forking import settle_threads
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from schemagen.decode.row_sampling import RowSampler
     from schemagen.engine.protocol import Constraint
     from schemagen.generation import FinishReason
     from schemagen.options.speculation import Speculation
@@ -124,7 +124,7 @@ class Writer:
     def steps(self) -> Generator[list[int] | Decoded, None, None]:
         """Yield the tokens of each step of the loop that reads ahead, then the result; its seconds are those of the steps."""
         began, seconds = time.perf_counter(), 0.0
-        sampler = _sampler_of(self._model, self._options, self._seed)
+        sampler = _sampler_of(self._model, self._grammar, self._options, self._seed)
         ids, budget = self._inputs["input_ids"], self._budget or 0
         loop = Loop(self._model, ids, self._grammar, budget, speculation=self._speculation, sampler=sampler)
         for tokens in loop.steps():
@@ -182,16 +182,14 @@ def read_ahead(
         seed: The seed of sampling; None to draw one from torch's own random numbers.
         speculation: The source of draft tokens.
     """
-    sampler, streamer = _sampler_of(model, options, seed), options.get("streamer")
+    sampler, streamer = _sampler_of(model, grammar, options, seed), options.get("streamer")
     return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, sampler=sampler, streamer=streamer)
 
 
-def _sampler_of(model: Any, options: dict[str, Any], seed: int | None) -> RowSampler | None:
-    """Return the sampler of a text that is read ahead; without a seed it draws one from torch's own random numbers."""
-    if not samples(model, options):
-        return None
-    drawn = int(torch.randint(1 << 62, (1,))) if seed is None else seed
-    return row_sampler(model, options, [drawn], device="cpu")  # the loop copies the logits there
+def _sampler_of(model: Any, grammar: Constraint, options: Mapping[str, Any], seed: int | None) -> RowSampler | None:
+    """Return the sampler of a text that is read ahead; None if all of its tokens are the likeliest."""
+    sampling = way_of(model, options)
+    return RowSampler([seed_of(seed)], sampling) if is_drawn(sampling, grammar) else None
 
 
 def inputs_of(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
@@ -227,10 +225,15 @@ def generate_rows(
     options = {"eos_token_id": list(ends), "pad_token_id": ends[0], **options}
     processors = [*(options.pop("logits_processor", None) or []), processor]
     known = [seed for seed in seeds if seed is not None]
-    by_row = len(known) == len(seeds) and samples(model, options) and can_sample_rows(model, options)
+    has_temperatures = processor.has_temperatures
+    by_row = (has_temperatures or (len(known) == len(seeds) and samples(model, options))) and can_sample_rows(
+        model, options
+    )
     if by_row:
+        temperatures = processor.temperatures if has_temperatures else None
+        own = [seed_of(seed) for seed in seeds]
         with _refusals_of(options):
-            processors.append(row_sampler(model, options, known))
+            processors.append(RowSampler(own, way_of(model, options), str(model.device), temperatures))
         options = {**options, "do_sample": False, **dict.fromkeys((SAMPLING & options.keys()) | WARNED_ABOUT)}
     with _seeded(known[0] if known and not by_row else None, inputs["input_ids"].device), _refusals_of(options):
         output = model.generate(**inputs, **options, logits_processor=processors)

@@ -90,6 +90,25 @@ def max_length_of_call(processor: Any) -> int | None:
     """Return the maximum length of the rows in the call of ``generate`` that has a processor, prompt included.
 
     Return None outside of such a call, or if its limit cannot be read.
+    """
+    found = getattr(_config_of_call(processor), "max_length", None)
+    return found if isinstance(found, int) else None
+
+
+def temperature_of_call(processor: Any) -> float | None:
+    """Return the temperature of the call of ``generate`` that has a processor; None if it takes the likeliest tokens.
+
+    Return None outside of such a call, too.
+    """
+    config = _config_of_call(processor)
+    if not getattr(config, "do_sample", False):
+        return None
+    found = getattr(config, "temperature", None)
+    return 1.0 if found is None else float(found)
+
+
+def _config_of_call(processor: Any) -> Any:
+    """Return the completed configuration of the call of ``generate`` that has a processor; None outside of such a call.
 
     Cost: 10 microseconds to inspect each frame of the stack.
     """
@@ -98,8 +117,8 @@ def max_length_of_call(processor: Any) -> int | None:
         variables = frame.f_locals
         processors = variables.get("logits_processor")
         if isinstance(processors, list) and any(each is processor for each in processors):
-            found = getattr(variables.get("generation_config"), "max_length", None)
-    return found if isinstance(found, int) else None
+            found = variables.get("generation_config")
+    return found
 
 
 def _calls(frame: FrameType | None) -> Iterator[FrameType]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
@@ -28,7 +28,8 @@ from transformers import LogitsProcessor as TransformersLogitsProcessor
 from schemagen.checks import check_grammars
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.finish_reason import allows, left_out
-from schemagen.decode.generate_call import TokenLimit
+from schemagen.decode.generate_call import TokenLimit, temperature_of_call
+from schemagen.decode.row_sampling import sampling_at
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask, fill_rows, is_native
@@ -62,6 +63,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             raw logits would be masked, too, nor with ``prompt_lookup_num_tokens``, which uses a tensor again.
 
     Attributes:
+        has_temperatures: Whether a rule of a grammar has a temperature. Where ``generate`` samples, it goes before that of the
+            call.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.
@@ -85,7 +88,9 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     ) -> None:
         if isinstance(grammar, (list, tuple)) and not grammar:
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
-        check_grammars(type(self).__name__, grammar if isinstance(grammar, (list, tuple)) else [grammar])
+        several = grammar if isinstance(grammar, (list, tuple)) else [cast("Constraint | None", grammar)]
+        check_grammars(type(self).__name__, several)
+        self.has_temperatures = any(each is not None and each.has_temperatures for each in several)
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
@@ -130,6 +135,15 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         """
         measured = torch.cat(self._removed) if self._removed else torch.empty(0)
         return float(measured.mean()) if measured.numel() else None
+
+    def temperatures(self) -> list[float | None]:
+        """Return the temperature that the grammar of each row asks for after the last call; None where it asks for none.
+
+        Raises:
+            LimitError: As `Matcher.temperature`.
+        """
+        sequences: Sequences = self._generation.sequences
+        return [None if cursor is None else cursor.temperature() for cursor in sequences.cursors]
 
     def reset(self) -> None:
         """Forget the last generation of this thread, and the measurements.
@@ -220,7 +234,10 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         if sequences.has_begun:
             grammars = [cursor.grammar for cursor in cursors if cursor is not None]
             self._generation.limit = self._token_limit.of_call(self, input_ids.shape[1], grammars)
-        return self.mask(scores, cursors)
+            self._generation.temperature = temperature_of_call(self) if self.has_temperatures else None
+        masked = self.mask(scores, cursors)
+        divisor: float | None = self._generation.temperature
+        return masked if divisor is None else tempered(masked, self.temperatures(), divisor)
 
     def mask(self, scores: torch.Tensor, cursors: Sequence[Cursor | None]) -> torch.Tensor:
         """Return the scores of rows whose cursors are known; errors and cost are those of a call.
@@ -390,6 +407,24 @@ class BatchProcessor(LogitsProcessor):
         cursor.is_over = True
         masked[error.row] = float("-inf")
         masked[error.row, list(cursor.grammar.vocabulary.eos_token_ids)] = 0
+
+
+def tempered(scores: torch.Tensor, temperatures: Sequence[float | None], divisor: float) -> torch.Tensor:
+    """Return scores that have the temperature of their rows once they are divided by that of the call.
+
+    Args:
+        scores: float [B, V].
+        temperatures: One per row; None to leave the row as it is, 0 for the likeliest token alone.
+        divisor: The temperature of the call.
+    """
+    ways = [sampling_at(None, each) for each in temperatures]
+    factors = [1.0 if way is None else divisor / way.temperature for way in ways]
+    out = scores * scores.new_tensor(factors).unsqueeze(-1)
+    for row in [row for row, each in enumerate(temperatures) if each == 0]:
+        likeliest = int(scores[row].argmax())
+        out[row] = float("-inf")
+        out[row, likeliest] = scores[row, likeliest]
+    return out
 
 
 def _refuse_dead_ends(cursors: Sequence[Cursor | None], rows: list[int]) -> None:

@@ -4,6 +4,8 @@ transformers draws the tokens of all rows from one generator, so each row depend
 its own seeded generator and uses one number per step: the row is the same text alone and in any batch, as far as the
 logits allow (matrix products of other shapes round differently, in float32 at the seventh digit).
 
+Rules of a grammar may have temperatures (`Matcher.temperature`), which go before that of the call, token by token.
+
 Mechanism: a logits processor after the mask applies the warpers of transformers (temperature, top-k, ...), inverts the
 cumulative distribution at the random number, and leaves only that token; ``generate`` then searches greedily. Rejected:
 Gumbel noise on the scores, which needs as many numbers per row as there are tokens; and seeding torch globally, which
@@ -12,12 +14,15 @@ is neither per row nor thread-safe.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 from transformers.generation import logits_process
+
+from schemagen.options.values import COLDEST, HOTTEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,9 +71,78 @@ class Sampling:
     epsilon_cutoff: float = 0.0
     eta_cutoff: float = 0.0
 
-    def warpers(self, device: str) -> list[Warper]:
+    def warpers(self, device: str) -> tuple[Warper, ...]:
         """Return the warpers of transformers for it, for scores on a device."""
-        return warpers_of(asdict(self), device)
+        return _warpers(self, device)
+
+
+@lru_cache(maxsize=64)
+def _warpers(sampling: Sampling, device: str) -> tuple[Warper, ...]:
+    return tuple(warpers_of(asdict(sampling), device))
+
+
+def sampling_at(sampling: Sampling | None, temperature: float | None) -> Sampling | None:
+    """Return how a token is drawn; None to take the likeliest.
+
+    Args:
+        sampling: As the call has it; None if it takes the likeliest tokens.
+        temperature: That of the grammar (`Matcher.temperature`), which goes first; None if it has none here.
+    """
+    if temperature is None:
+        return sampling
+    return replace(sampling or Sampling(), temperature=min(max(temperature, COLDEST), HOTTEST)) if temperature else None
+
+
+def chosen(
+    scores: torch.Tensor,
+    ways: Sequence[Sampling | None],
+    generators: Sequence[torch.Generator | None],
+    device: str,
+) -> torch.Tensor:
+    """Return the token of each row, int64 [B].
+
+    Args:
+        scores: float [B, V].
+        ways: How each row draws; None to take the likeliest token.
+        generators: The random numbers of each row; None only if it takes the likeliest token.
+        device: That of the scores, as a str.
+
+    Cost: a softmax and a cumulative sum in float64 on the device of the scores for each way to draw; one number per row copied
+        to it.
+    """
+    rows_of: dict[Sampling | None, list[int]] = {}
+    for row, way in enumerate(ways):
+        rows_of.setdefault(way, []).append(row)
+    tokens = torch.empty(len(scores), dtype=torch.int64, device=scores.device)
+    for way, rows in rows_of.items():
+        some = scores[rows] if len(rows_of) > 1 else scores
+        if way is None:
+            tokens[rows] = some.argmax(dim=-1)
+        else:
+            own = [each for row in rows if (each := generators[row]) is not None]
+            tokens[rows] = _drawn(_distributions(some, way, device), own).to(scores.device)
+    return tokens
+
+
+def _distributions(scores: torch.Tensor, sampling: Sampling, device: str) -> torch.Tensor:
+    """Return the distribution of each token, float64 [B, V], on the device of the scores if it supports float64."""
+    for warp in sampling.warpers(device):
+        scores = warp(_NO_IDS, scores)
+    where = scores.device if scores.device.type != "mps" else torch.device("cpu")  # no float64 on MPS
+    return torch.softmax(scores.to(where, torch.float64), dim=-1)
+
+
+#: The warpers in use ignore the ids.
+_NO_IDS = torch.empty((0, 0), dtype=torch.int64)
+
+
+def _drawn(probabilities: torch.Tensor, generators: Sequence[torch.Generator]) -> torch.Tensor:
+    """Draw a token for each row, int64 [B]; the probabilities [B, V] need not add up to 1."""
+    sums = probabilities.cumsum(dim=-1)
+    numbers = torch.cat([torch.rand(1, dtype=torch.float64, generator=each) for each in generators])
+    # Below 1 even after the product, so that the last token of probability 0 is never reached.
+    targets = numbers.clamp(max=1 - 1e-12).to(sums.device).unsqueeze(-1) * sums[:, -1:]
+    return torch.searchsorted(sums, targets, right=True).squeeze(-1)
 
 
 class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
@@ -76,49 +150,51 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
 
     Args:
         seeds: One per row of the batch; or a generator, which continues from its state.
-        warpers: Applied to the scores first.
+        sampling: How tokens are drawn; None to take the likeliest where the grammar has no temperature.
+        device: That of the scores, as a str.
+        temperatures: Returns the temperature of each row's grammar at the next token (`sampling_at`); None if no grammar has
+            any.
     """
 
     supports_continuous_batching = False
 
-    def __init__(self, seeds: Sequence[int | torch.Generator], warpers: Sequence[Warper] = ()) -> None:
+    def __init__(
+        self,
+        seeds: Sequence[int | torch.Generator],
+        sampling: Sampling | None = Sampling(),
+        device: str = "cpu",
+        temperatures: Callable[[], Sequence[float | None]] | None = None,
+    ) -> None:
         # On the CPU, so that a seed gives the same numbers on every device.
         self._generators = [
             seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed) for seed in seeds
         ]
-        self._warpers = warpers
+        self._sampling, self._device, self._temperatures = sampling, device, temperatures
+        if sampling is not None:
+            sampling.warpers(device)  # raises where transformers refuses a value
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores [B, V] that are 0 at the drawn token and ``-inf`` elsewhere.
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG002 - the interface
+        """Return scores [B, V] that are 0 at the drawn token and ``-inf`` elsewhere; cost as for `chosen`."""
+        given = [None] * len(scores) if self._temperatures is None else self._temperatures()
+        ways = [sampling_at(self._sampling, each) for each in given]
+        tokens = chosen(scores, ways, self._generators, self._device)
+        return torch.full_like(scores, float("-inf")).scatter_(1, tokens.unsqueeze(-1), 0.0)
 
-        Cost: a softmax and a cumulative sum in float64 on the device of the scores, one number per row copied to it.
-        """
-        tokens = self._drawn(self._distributions(input_ids, scores)).to(scores.device)
-        return torch.full_like(scores, float("-inf")).scatter_(1, tokens, 0.0)
-
-    def _distributions(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return the distribution of each token, float64 [B, V], on the device of the scores if it supports float64."""
-        for warp in self._warpers:
-            scores = warp(input_ids, scores)
-        where = scores.device if scores.device.type != "mps" else torch.device("cpu")  # no float64 on MPS
-        return torch.softmax(scores.to(where, torch.float64), dim=-1)
-
-    def _drawn(self, probabilities: torch.Tensor) -> torch.Tensor:
-        """Draw a token for each row, int64 [B, 1]; the probabilities [B, V] need not add up to 1."""
-        sums = probabilities.cumsum(dim=-1)
-        numbers = torch.cat([torch.rand(1, dtype=torch.float64, generator=each) for each in self._generators])
-        # Below 1 even after the product, so that the last token of probability 0 is never reached.
-        targets = numbers.clamp(max=1 - 1e-12).to(sums.device).unsqueeze(-1) * sums[:, -1:]
-        return torch.searchsorted(sums, targets, right=True)
+    def at(self, temperature: float | None) -> RowSampler | None:
+        """Return the sampler of the same random numbers at a temperature (`sampling_at`); None for the likeliest token."""
+        way = sampling_at(self._sampling, temperature)
+        if way is None:
+            return None
+        return self if way == self._sampling else RowSampler(self._generators, way, self._device)
 
     @property
     def is_plain(self) -> bool:
         """Whether masking before the warpers equals masking after them, which holds for a temperature alone."""
-        return all(isinstance(warp, logits_process.TemperatureLogitsWarper) for warp in self._warpers)
+        return self._sampling is None or replace(self._sampling, temperature=1.0) == Sampling()
 
     def probabilities(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the distribution of the next token of the only row: float64 [V], on the CPU, from float [1, V]."""
-        return self._distributions(torch.empty((1, 0), dtype=torch.int64), scores.cpu())[0]
+        return _distributions(scores.cpu(), self._sampling or Sampling(), self._device)[0]
 
     def draw(self, probabilities: torch.Tensor) -> int:
         """Draw a token of the only row, the same token that calling the sampler would leave.
@@ -126,14 +202,19 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
         Args:
             probabilities: float64 [V], not negative; they need not add up to 1.
         """
-        return int(self._drawn(probabilities.unsqueeze(0)))
+        return int(_drawn(probabilities.unsqueeze(0), self._generators))
 
     def uniform(self) -> float:
         """Draw a number between 0 and 1 for the only row."""
         return float(torch.rand(1, dtype=torch.float64, generator=self._generators[0]))
 
 
-def samples(model: Any, options: dict[str, Any]) -> bool:
+def seed_of(given: int | None) -> int:
+    """Return a seed; if none is given, one from torch's own random numbers."""
+    return int(torch.randint(1 << 62, (1,))) if given is None else given
+
+
+def samples(model: Any, options: Mapping[str, Any]) -> bool:
     """Whether ``generate`` would sample with these options."""
     return bool(effective_option(model, options, "do_sample"))
 
@@ -145,9 +226,9 @@ def can_sample_rows(model: Any, options: dict[str, Any]) -> bool:
     return beams == 1 and watermark is None and not any(options.get(way) is not None for way in _OTHER_WAYS)
 
 
-def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int], *, device: str | None = None) -> RowSampler:
-    """Return the sampler that these options describe; its scores are on ``device``, or on that of the model if None."""
-    return RowSampler(seeds, sampling_of(model, options).warpers(device or str(model.device)))
+def way_of(model: Any, options: Mapping[str, Any]) -> Sampling | None:
+    """Return how (completed) options of ``generate`` choose tokens; None to take the likeliest."""
+    return sampling_of(model, options) if samples(model, options) else None
 
 
 def sampling_of(model: Any, options: Mapping[str, Any]) -> Sampling:

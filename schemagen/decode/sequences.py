@@ -64,6 +64,14 @@ class Cursor:
                 self.is_over = self.dead or self.matcher.is_terminated()
             self.generated.append(token_id)
 
+    def temperature(self) -> float | None:
+        """Return the temperature that the grammar asks for at the next token; None if it asks for none.
+
+        Raises:
+            LimitError: As `Matcher.temperature`.
+        """
+        return None if self.is_over or not self.grammar.has_temperatures else self.matcher.temperature()
+
     def rewind(self, length: int) -> None:
         """Go back to the first `length` tokens; replay them if some of the later ones were padding."""
         surplus = len(self.generated) - length
@@ -109,6 +117,11 @@ class Sequences:
         self._prompts: list[list[int]] = []
         self._rows: list[list[int]] = []
         self._cursors: list[Cursor | None] = []
+
+    @property
+    def cursors(self) -> Sequence[Cursor | None]:
+        """The cursors that the last call of `update` returned."""
+        return self._cursors
 
     def update(self, input_ids: torch.Tensor) -> list[Cursor | None]:
         """Return the cursor of every row; None for rows without a grammar.

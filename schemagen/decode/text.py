@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from schemagen.decode.row_sampling import sampling_at
 from schemagen.decode.sequences import Cursor
 from schemagen.decode.speculation.drafters import forced_next
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from schemagen.decode.row_sampling import Sampling
     from schemagen.engine.protocol import Constraint
     from schemagen.vocabulary import Vocabulary
+
+
+def is_drawn(sampling: Sampling | None, constraint: Constraint | None) -> bool:
+    """Whether tokens of a text may be drawn at random: by the call, or because a rule of its grammar has a temperature."""
+    return sampling is not None or (constraint is not None and constraint.has_temperatures)
 
 
 @dataclass(eq=False, slots=True)
@@ -26,7 +32,7 @@ class Text:
         vocabulary: The tokens, and which of them end a text.
         max_new_tokens: Most tokens of the text.
         sampling: How tokens are drawn; None to take the likeliest.
-        generator: The random numbers of this text alone; None if `sampling` is None.
+        generator: The random numbers of this text alone; None only if no token `is_drawn`.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.
         was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
@@ -59,6 +65,10 @@ class Text:
             self.cursor.limit = self.max_new_tokens
             self.cursor.advance(self.generated)
         return self.cursor
+
+    def way(self) -> Sampling | None:
+        """Return how the next token is drawn; None to take the likeliest."""
+        return self.sampling if self.cursor is None else sampling_at(self.sampling, self.cursor.temperature())
 
     def forced_token(self) -> int | None:
         """Return the next token of text that the grammar forces and writes itself; None if the model is to be asked.

@@ -118,6 +118,17 @@ class Matcher(Protocol):
         """Return a number for this place, the same for texts that go on alike; 0 if it is not known."""
         ...
 
+    def temperature(self) -> float | None:
+        """Return the temperature that the grammar asks for at the next token; None to use that of the call.
+
+        It is that of the innermost rule around the token that has one; where the text may be read in several ways, the highest
+        of these.
+
+        Raises:
+            LimitError: The text may be read in too many ways.
+        """
+        ...
+
     def captures(self, complete: bool | None = None) -> list[tuple[str, int, int | None]]:
         """Return the labelled parts of the text so far: label, first byte, byte after the last one (None while it is open).
 
@@ -181,6 +192,11 @@ class Constraint(Engine, Protocol):
     @property
     def forces_text(self) -> bool:
         """Whether text without a choice is written without asking the model for its tokens, as in a template."""
+        ...
+
+    @property
+    def has_temperatures(self) -> bool:
+        """Whether `Matcher.temperature` may be anything but None."""
         ...
 
     @property

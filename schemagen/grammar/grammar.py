@@ -143,6 +143,11 @@ class Grammar(Generic[T]):
         return isinstance(self.spec, ContextFree) and self.spec.forces_text
 
     @property
+    def has_temperatures(self) -> bool:
+        """Whether a rule has a temperature: see `Matcher.temperature`."""
+        return self._implementation.has_temperatures
+
+    @property
     def counts_tokens(self) -> bool:
         """Whether it is a grammar that counts tokens: its texts alone do not say what may follow."""
         return self._implementation.counts_tokens

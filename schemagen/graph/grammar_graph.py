@@ -35,6 +35,7 @@ from schemagen.context_free.syntax import (
     bounded,
     guests_in,
     labelled,
+    marks_in,
     refuse_tokens,
     sequence,
     substituted,
@@ -96,11 +97,16 @@ class GrammarGraph:
         Raises:
             LimitError: A limit stopped the work.
         """
-        return self._engine.matcher()
+        return (self._labelled if self.has_temperatures else self._engine).matcher()
 
     def reader(self) -> PartReader:
         """Return a cursor at the start of a text, which finds the bytes of each part."""
         return PartReader(self._labelled.matcher(), self._preferred, self._over)
+
+    @cached_property
+    def has_temperatures(self) -> bool:
+        """Whether a rule of a part has a temperature: see `Matcher.temperature`."""
+        return any(isinstance(mark.label, float) for mark in marks_in(self._rules))
 
     @cached_property
     def token_table(self) -> _core.TokenTable | None:
@@ -190,7 +196,16 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
     for index in _by_preference(parts, starts):
         text, rest = bodies[index]
         marked[calls[index].name] = sequence(labelled(text, str(index)), rest)
-    return replace(grammar, marked=marked)
+    return replace(grammar, marked=_temperatures(grammar) | marked)
+
+
+def _temperatures(grammar: ContextFreeGrammar) -> dict[str, Expression]:
+    """Return the marked bodies of rules without their captures: a graph labels its parts alone."""
+    marks = marks_in(grammar)
+    captures: dict[Expression, Expression] = {mark: EMPTY_TEXT for mark in marks if isinstance(mark.label, str)}
+    if len(captures) == len(marks):
+        return {}
+    return {name: substituted(body, captures) for name, body in grammar.marked.items()}
 
 
 def _by_preference(parts: tuple[Part, ...], starts: Iterable[int]) -> list[int]:

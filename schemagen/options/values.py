@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The constraint counts tokens in 64 bits.
 _MOST_TOKENS = 2**62
 #: Temperatures beyond them overflow float32.
-_COLDEST, _HOTTEST = 1e-6, 1e6
+COLDEST, HOTTEST = 1e-6, 1e6
 
 
 def _wrong(name: str, value: Any, why: str, fix: str) -> OptionError:
@@ -41,8 +41,8 @@ def as_temperature(name: str, value: Any) -> float:
     """Read a temperature."""
     fix = "give a number above 0, or 0 for greedy"
     found = check_number(name, value, least=0, why="it divides the logits", fix=fix)
-    why = f"only 0 and numbers from {_COLDEST} to {_HOTTEST:.0f} make sense: others overflow"
-    return found and check_number(name, value, least=_COLDEST, most=_HOTTEST, why=why, fix=fix)
+    why = f"only 0 and numbers from {COLDEST} to {HOTTEST:.0f} make sense: others overflow"
+    return found and check_number(name, value, least=COLDEST, most=HOTTEST, why=why, fix=fix)
 
 
 def as_early_stopping(name: str, value: Any) -> bool | str:

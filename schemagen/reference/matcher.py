@@ -282,6 +282,9 @@ class ReferenceMatcher:
         """Return the forced tokens, at most ``most`` of them."""
         return self.forced_tokens()[:most]
 
+    def temperature(self) -> None:
+        """Return None, because this engine reads no temperatures."""
+
     def place(self) -> int:
         """Return 0: two texts are not compared here."""
         return 0

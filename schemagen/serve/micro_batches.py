@@ -191,7 +191,7 @@ class MicroBatches:
     def _write_alone(self, jobs: list[Job]) -> bool:
         """Write a text with the loop that reads ahead, if it is alone and eligible; return whether it was."""
         job = jobs[0]
-        if len(jobs) > 1 or job.constraint is None or job.sampling is not None or job.generated or job.is_cancelled:
+        if len(jobs) > 1 or job.constraint is None or job.generator is not None or job.generated or job.is_cancelled:
             return False
         model = self._lm.model
         inputs = inputs_of([job.token_ids], self._pad, model.device)

@@ -21,6 +21,7 @@ from schemagen.calling.tools import Tool
 from schemagen.decode.budget import check_budget, context_of
 from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import Sampling
+from schemagen.decode.text import is_drawn
 from schemagen.errors import GenerationError, SchemagenError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
@@ -86,7 +87,7 @@ class Plan:
         for prompt, budget in zip(self.prompts, self.budgets, strict=True):
             for _ in range(request.n):
                 seed = (first + len(found)) % 2**63
-                generator = None if self.sampling is None else torch.Generator().manual_seed(seed)
+                generator = torch.Generator().manual_seed(seed) if is_drawn(self.sampling, self.constraint) else None
                 found.append(
                     Job(
                         prompt,

@@ -273,7 +273,7 @@ class _Rules:
         self._assembly = Assembly()
         self._rules = self._assembly.rules
         self._grammars: list[tuple[str, Scalar]] = []
-        self._labels: dict[str, str] = {}  # of the holes
+        self._labels: dict[str, tuple[str, ...]] = {}  # of the holes
 
     def whole(self, template: Template[Any]) -> ContextFreeGrammar:
         """Return the rules of a template."""
@@ -304,7 +304,7 @@ class _Rules:
         self._rules[path] = sequence(*body)
 
     def _hole(self, path: str, hole: Scalar | Template[Any] | Repeated, after: frozenset[str]) -> None:
-        self._labels[path] = path
+        self._labels[path] = (path,)
         if isinstance(hole, Scalar) and hole.is_grammar:
             self._rules[path] = EMPTY_TEXT  # the name is taken; rules of grammars come after those of holes
             self._grammars.append((path, hole))

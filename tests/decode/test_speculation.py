@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
-from schemagen.decode.row_sampling import row_sampler  # noqa: E402
+from schemagen.decode.row_sampling import RowSampler, sampling_of  # noqa: E402
 from schemagen.decode.speculation import (  # noqa: E402
     Draft,
     can_read_ahead,
@@ -238,7 +238,7 @@ def test_drafts_change_no_sampled_text(options, model, bundled_vocabulary):
                 grammar,
                 40,
                 speculation=speculation,
-                sampler=row_sampler(model, {**options, "top_k": options.get("top_k", 0)}, [seed]),
+                sampler=RowSampler([seed], sampling_of(model, {**options, "top_k": options.get("top_k", 0)})),
             )
             for speculation in (TOKEN_BY_TOKEN, Speculation(), Speculation())
         ]
@@ -254,7 +254,7 @@ def test_masks_on_refusal_change_no_text(sampled, model, bundled_vocabulary):
     first = Speculation(opportunistic=True)
     for seed in range(3):
         prompt = torch.randint(10, 1000, (1, 6), generator=torch.Generator().manual_seed(seed))
-        sampler = row_sampler(model, {"temperature": 1.0, "top_k": 0}, [seed]) if sampled else None
+        sampler = RowSampler([seed]) if sampled else None
         least = grammar.min_new_tokens + 5
         run = decode_ahead(model, prompt, grammar, least, speculation=first, sampler=sampler)
         assert run.masked_mass is None

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field
 import schemagen
 from schemagen import Failure
 from schemagen.decode.batch import Row, decode_batch
-from schemagen.decode.row_sampling import row_sampler
+from schemagen.decode.row_sampling import RowSampler, sampling_of
 from schemagen.decode.speculation import decode_ahead
 from schemagen.errors import (
     BudgetError,
@@ -134,15 +134,15 @@ def test_the_sampler_draws_as_transformers_does(lm):
             **options,
             **kept,
         )
-        sampler = row_sampler(lm.model, options, [0])
+        sampling = sampling_of(lm.model, options)
     finally:
         lm.model.generation_config.temperature = None
     scores = output.logits[0]
-    for warp in sampler._warpers:
+    for warp in sampling.warpers("cpu"):
         scores = warp(inputs["input_ids"], scores)
     assert torch.equal(scores, output.scores[0])
     probabilities = torch.softmax(torch.tensor([0.0, 1.0, -torch.inf, 2.0, -torch.inf]), dim=-1)
-    many = row_sampler(lm.model, {"top_k": 5}, range(4000))
+    many = RowSampler(range(4000), sampling_of(lm.model, {"top_k": 5}))
     drawn = many(torch.zeros(4000, 1), probabilities.log().repeat(4000, 1))
     assert (drawn.isfinite().sum(dim=-1) == 1).all()
     assert torch.allclose(drawn.isfinite().float().mean(dim=0), probabilities, atol=0.03)

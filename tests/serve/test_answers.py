@@ -175,6 +175,21 @@ def test_guided_fields_hold(client, path, more, pattern):
     assert choice["finish_reason"] == "stop" or used > 70, "an object of any kind may go on to the end of the budget"
 
 
+def test_a_rule_has_its_temperature(client):
+    """A greedy request draws the text of a hot rule at random, with its seed; that of others is the likeliest."""
+    grammar = "root ::= cold hot\ncold ::= [a-z]{6}\nhot[temperature=1000] ::= [a-z]{12}"
+    tag = {"type": "structural_tag", "format": {"type": "grammar", "grammar": grammar}}
+    found = [
+        chat(client, structured_outputs={"structural_tag": json.dumps(tag)}, seed=seed)["choices"][0]["message"][
+            "content"
+        ]
+        for seed in (1, 1, 2)
+    ]
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+    assert len({text[:6] for text in found}) == 1
+
+
 def test_a_lark_grammar_is_told_by_its_colons(client):
     """A grammar without ``::=`` is lark's."""
     pytest.importorskip("lark")

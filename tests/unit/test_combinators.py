@@ -222,7 +222,11 @@ def test_combinations_within_one_another_have_a_limit() -> None:
     [
         (lambda spec: schemagen.concat(spec, Regex("!"), spec), "1+2!3", [("sum", 0, 3), ("sum", 4, 5)]),
         (lambda spec: schemagen.union(spec, Regex("[a-z]")), "1+2", [("sum", 0, 3)]),
-        (lambda spec: schemagen.Template("<{a}|{b}>", a=spec, b=int), "<1+2|3>", [("sum", 1, 4)]),
+        (
+            lambda spec: schemagen.Template("<{a}|{b}>", a=spec, b=int),
+            "<1+2|3>",
+            [("a", 1, 4), ("sum", 1, 4), ("b", 5, 6)],
+        ),
     ],
 )
 def test_labels_are_kept(wrap: Any, text: str, expected: list[tuple[str, int, int]]) -> None:

@@ -3,7 +3,7 @@ r"""EBNF of two kinds, read to rules: that of xgrammar, and that of the W3C's sp
 xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line begins with ``name ::=``; macros; a lookahead
 assertion ``(= ...)`` at the end of a rule. An assertion repeats what the grammar allows after the rule, so that xgrammar
 can prepare its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
-``temperature`` and ``capture`` do not either; a lazy one ends at its first match, so that its texts are those that begin with
+``temperature`` and ``capture`` label its texts; a lazy one ends at its first match, so that its texts are those that begin with
 no other one; ``max_chars`` and ``max_tokens`` bound the characters and tokens of each call.
 
 W3C (XML 1.0, section 6): ``#x20``, ``[a-z#x20]``, ``[^...]``, literals in either quotes and without escapes, ``A - B``,
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from schemagen.context_free.bnf.macros import MACROS, Arguments, Name, expand
@@ -34,6 +35,9 @@ from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Expression, Rule,
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from schemagen.context_free.captures import Label
     from schemagen.context_free.scanner import Scanner
     from schemagen.context_free.syntax import ContextFreeGrammar
 
@@ -117,8 +121,7 @@ class _Xgrammar(_ByHeads):
         #: The rules that are lazy or bounded.
         self._restricted: dict[str, _Restriction] = {}
         self._most_tokens: dict[str, int] = {}
-        #: The names under which rules are captured.
-        self._captures: dict[str, str] = {}
+        self._labels: defaultdict[str, list[Label]] = defaultdict(list)
 
     def options(self, name: str) -> None:
         """Read ``[lazy, temperature=0.7]``."""
@@ -153,7 +156,9 @@ class _Xgrammar(_ByHeads):
         if key == "max_tokens":
             self._most_tokens[name] = self.scanner.count(value, at)
         if key == "capture":
-            self._captures[name] = value[1:-1] or name
+            self._labels[name].append(value[1:-1] or name)
+        if key == "temperature":
+            self._labels[name].append(float(value))
 
     def _check_option(self, key: str, value: str, at: int) -> None:
         if value == '""' or (key == "temperature" and float(value) == math.inf):
@@ -180,8 +185,8 @@ class _Xgrammar(_ByHeads):
         for name, most in self._most_tokens.items():
             self.rules[name] = bounded(self.rules[name], most, name)
 
-    def labels(self) -> dict[str, str]:
-        return self._captures
+    def labels(self) -> Mapping[str, Sequence[Label]]:
+        return self._labels
 
     def symbol(self, depth: int) -> Expression:
         """Read a symbol, or the assertion at the end of a rule."""

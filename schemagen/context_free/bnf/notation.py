@@ -28,6 +28,9 @@ from schemagen.context_free.syntax import (
 from schemagen.errors import UnsatisfiableSchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from schemagen.context_free.captures import Label
     from schemagen.context_free.syntax import Token
 
 _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*([0-9]*)\s*)?\}")
@@ -123,8 +126,8 @@ class Notation(ABC):
         marked = marked_rules(self.rules, self.labels())
         return ContextFreeGrammar(start, self.rules, left_out=tuple(self.left_out), marked=marked)
 
-    def labels(self) -> dict[str, str]:
-        """Return the names under which rules are captured."""
+    def labels(self) -> Mapping[str, Sequence[Label]]:
+        """Return the labels of rules: their captures and temperatures."""
         return {}
 
     def finish(self, start: str) -> None:

@@ -168,7 +168,7 @@ class Attributes:
         max_chars: The most characters of its texts, or None, of xgrammar alone.
         max_chars_at: The place of ``max_chars=``.
         max_tokens: The most tokens of its texts, or None.
-        temperature: The place of ``temperature=``.
+        temperature: That of its texts, or None.
         capture: The name under which its text is captured; empty if it is not.
         stop_capture: The name under which the text of its end is captured, likewise.
         stop_capture_at: The place of ``stop_capture=``.
@@ -179,10 +179,20 @@ class Attributes:
     max_chars: int | None = None
     max_chars_at: int = 0
     max_tokens: int | None = None
-    temperature: int | None = None
+    temperature: float | None = None
     capture: str = ""
     stop_capture: str = ""
     stop_capture_at: int = 0
+
+    @property
+    def labels(self) -> tuple[str | float, ...]:
+        """The labels of its texts: its capture and its temperature, if it has them."""
+        return (*([self.capture] if self.capture else []), *([] if self.temperature is None else [self.temperature]))
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether its texts, or their ends, have labels."""
+        return bool(self.labels or self.stop_capture)
 
     @property
     def is_shortest(self) -> bool:

@@ -296,7 +296,7 @@ class DialectParser:
         if not 0 <= float(number[0]) < math.inf:
             fix = "write a finite number that is not negative"
             raise self.scanner.error(f"temperature={number[0]}", number.start(), fix=fix)
-        return replace(given, temperature=at)
+        return replace(given, temperature=float(number[0]))
 
     # --- expressions ------------------------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ class _Rules:
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
         self._bounded: dict[str, tuple[_Scope, nodes.Definition]] = {}  # those that are no terminals
-        self._captured: dict[str, tuple[_Scope, nodes.Definition]] = {}
+        self._labelled: dict[str, tuple[_Scope, nodes.Definition]] = {}
         self._others = others
         self._read_others: dict[str, Expression] = {}
 
@@ -199,8 +199,8 @@ class _Rules:
                     fix="use fewer values",
                 )
             self.rules[key] = self._definition(scope, definition, parameter)
-            if definition.attributes.capture or definition.attributes.stop_capture:
-                self._captured[key] = scope, definition
+            if definition.attributes.is_labelled:
+                self._labelled[key] = scope, definition
             if definition.attributes.max_chars is not None and not _makes_terminal(definition):
                 self._bounded[key] = scope, definition
         if self._bounded:
@@ -221,41 +221,42 @@ class _Rules:
             self.rules[key] = self._lexeme(self._within(scope, regex, definition), definition.name)
 
     def marked(self, rules: dict[str, Expression]) -> dict[str, Expression]:
-        """Return the bodies with marks of the rules with ``capture`` or ``stop_capture=``.
+        """Return the bodies with marks of the rules with ``capture``, ``stop_capture=`` or ``temperature=``.
 
-        The text of a rule that is one terminal ends before its ``stop=`` or ``suffix=``, and before ignored text.
+        The captured text of a rule that is one terminal ends before its ``stop=`` or ``suffix=``, and before ignored text.
         """
         whole = {
-            key: definition.attributes.capture
-            for key, (_, definition) in self._captured.items()
-            if definition.attributes.capture and not _is_regular(definition.body)
+            key: definition.attributes.labels
+            for key, (_, definition) in self._labelled.items()
+            if definition.attributes.labels and not _is_one_terminal(definition)
         }
         found = marked_rules(rules, whole)
-        for key, (scope, definition) in self._captured.items():
+        for key, (scope, definition) in self._labelled.items():
             if key not in whole:
                 found[key] = self._marked_terminal(scope, definition)
         return found
 
     def _marked_terminal(self, scope: _Scope, definition: nodes.Definition) -> Expression:
         attributes = definition.attributes
-        body: ast.Regex = scope.terminals.language(definition.body)
         ends: ast.Regex = ast.EPSILON
-        if attributes.ending is not None:
-            ends = scope.terminals.language(attributes.ending)
-            body = difference(body, ast.concat(ast.ANY_STRING, ends, ast.ANY_STRING))
-        text: Expression = Text(body)
-        if attributes.max_tokens is not None and ends == ast.EPSILON:
-            text = self._bounded_text(scope, definition, attributes.max_tokens)
+        text = self._bounded_text(scope, definition, attributes.max_tokens)
+        if attributes.ending is not None and (ending := scope.terminals.language(attributes.ending)) != ast.EPSILON:
+            ends = ending
+            body = scope.terminals.language(definition.body)
+            text = Text(difference(body, ast.concat(ast.ANY_STRING, ends, ast.ANY_STRING)))
         if attributes.capture:
             text = labelled(text, attributes.capture)
         end: Expression = Text(ends)
         if attributes.stop_capture:
             end = labelled(end, attributes.stop_capture)
+        whole = sequence(text, end)
+        if attributes.temperature is not None:
+            whole = labelled(whole, attributes.temperature)
         ignored = ast.union(*(kind.text for kind in scope.ignored))
-        return sequence(text, end, Text(ast.repeat(ignored, 0, 1 if scope.grammar.skips_once else None)))
+        return sequence(whole, Text(ast.repeat(ignored, 0, 1 if scope.grammar.skips_once else None)))
 
-    def _bounded_text(self, scope: _Scope, definition: nodes.Definition, most: int) -> Expression:
-        """Return the texts of at most some tokens of a rule that is one terminal."""
+    def _bounded_text(self, scope: _Scope, definition: nodes.Definition, most: int | None) -> Expression:
+        """Return the texts of at most some tokens, or of any number, of a rule that is one terminal."""
         regex, lazy = _terminal_of(scope, definition)
         regex = self._within(scope, regex, definition)
         return bounded(Text(shortest(regex) if lazy else regex), most, definition.name)
@@ -458,6 +459,14 @@ def _makes_terminal(definition: nodes.Definition) -> bool:
     """Whether a rule is read as one terminal."""
     attributes = definition.attributes
     return attributes.is_shortest or (attributes.temperature is not None and _is_regular(definition.body))
+
+
+def _is_one_terminal(definition: nodes.Definition) -> bool:
+    """Whether a rule has no ignored text between its terminals."""
+    parts = definition.body.parts if isinstance(definition.body, nodes.Choice) else (definition.body,)
+    is_counted = definition.attributes.max_tokens is not None and _is_regular(definition.body)
+    is_single = all(_is_regular(each) and not isinstance(each, nodes.Series | nodes.Repetition) for each in parts)
+    return is_single or is_counted or _makes_terminal(definition)
 
 
 def _key(scope: _Scope, name: str, parameter: int | None) -> str:

@@ -53,7 +53,7 @@ class Choices:
     Args:
         context: The text so far.
         tally: Collects the effect of the masks.
-        sampler: Draws tokens at random; None for the likeliest one.
+        sampler: Draws tokens at random, at the temperature of the grammar where it has one; None for the likeliest ones.
         opportunistic: Whether the model chooses before the mask is computed.
     """
 
@@ -79,22 +79,23 @@ class Choices:
             LogitsError: No token can be chosen.
         """
         likeliest = int(scores.argmax())
-        if self._opportunistic and (token := self._unmasked(matcher, scores, rest, likeliest)) is not None:
+        sampler = None if self._sampler is None else self._sampler.at(matcher.temperature())
+        if self._opportunistic and (token := self._unmasked(matcher, scores, rest, likeliest, sampler)) is not None:
             return token
         masked = self._masked(matcher, scores, rest, draft)
-        token = int(masked.argmax()) if self._sampler is None else self._drawn(self._sampler, masked, draft)
+        token = int(masked.argmax()) if sampler is None else self._drawn(sampler, masked, draft)
         if not allows(self._words[0], likeliest):
             self.tally.interventions += 1
             self.tally.left_out += rest is not None and left_out(matcher, scores[0], self._words[0])
         return token
 
-    def _unmasked(self, matcher: Any, scores: torch.Tensor, rest: int | None, likeliest: int) -> int | None:
+    def _unmasked(
+        self, matcher: Any, scores: torch.Tensor, rest: int | None, likeliest: int, sampler: RowSampler | None
+    ) -> int | None:
         """Return the token chosen without a mask; None if it is forbidden, or the scores are broken."""
         if has_overflow(scores, self._context.vocabulary.eos_token_ids)[0]:
             return None
-        token = likeliest
-        if self._sampler is not None:
-            token = self._sampler.draw(self._sampler.probabilities(scores))
+        token = likeliest if sampler is None else sampler.draw(sampler.probabilities(scores))
         if not self._fits(matcher, token, rest):
             return None
         if token != likeliest and rest is not None and not self._fits(matcher, likeliest, rest):

@@ -327,10 +327,11 @@ class ModelDrafter:
         words = allocate_token_bitmask(1, context.vocabulary.size)
         matcher.fill_next_token_bitmask(words, 0, budget=self._budget(context))
         masked = mask_rows(scores, words, [0], min(words.shape[1] * BITS, scores.shape[1]))
-        if self._sampler is None:
+        sampler = None if self._sampler is None else self._sampler.at(matcher.temperature())
+        if sampler is None:
             return Draft((int(masked.argmax()),), evidence=self.evidence, mask=words)
-        probabilities = self._sampler.probabilities(masked)
-        token = self._sampler.draw(probabilities)
+        probabilities = sampler.probabilities(masked)
+        token = sampler.draw(probabilities)
         return Draft((token,), evidence=self.evidence, mask=words, probabilities=probabilities)
 
     def observe(self, context: Context, matcher: Any, token: int) -> None:

@@ -10,6 +10,7 @@ from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
     Guest,
+    Mark,
     Rule,
     Text,
     TokenBound,
@@ -17,6 +18,7 @@ from schemagen.context_free.syntax import (
     alternatives,
     counted_in,
     guests_in,
+    leaves,
     marks_in,
     substituted,
 )
@@ -25,6 +27,7 @@ from schemagen.engine.native.grammar_lowering import GrammarLowering
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.tokens import members_of, texts_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
+from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +95,7 @@ def compile_to_label(
 
 
 def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, options: Options) -> None:
-    """Label the parts of a compiled grammar, for `Matcher.captures` and `Matcher.readings`.
+    """Label the parts of a compiled grammar, for `Matcher.captures`, `Matcher.readings` and `Matcher.temperature`.
 
     Labels get numbers in the order of `marks_in`.
 
@@ -113,11 +116,11 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
         )
     marks = marks_in(grammar)
     marked = replace(grammar, rules=live_rules({**grammar.rules, **grammar.marked}))
-    marked = _replaced(marked, Guest)
+    marked = _with_visible_marks(marked, frozenset(made.guests))
     marked = _with_optional(simplified(marked), made.empty)
     builder = builder_of(options)
     lowering = GrammarLowering(marked, builder, vocabulary)
-    labels = list(dict.fromkeys(each.label for each in marks))
+    labels = list(dict.fromkeys(each.label for each in marks if isinstance(each.label, str)))
     known = set(lowering.terminals)
     builder.label(
         made.constraint,
@@ -127,7 +130,13 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
         lowering.number_of(Rule(grammar.start)),
         options.limits.max_alternatives,
         [lowering.number_of(guest) if guest in known else ABSENT for guest in made.guests],
-        [(lowering.number_of(mark), labels.index(mark.label), mark.opens) for mark in marks if mark in known],
+        [
+            (lowering.number_of(mark), 0, mark.opens, mark.label)
+            if isinstance(mark.label, float)
+            else (lowering.number_of(mark), labels.index(mark.label), mark.opens, None)
+            for mark in marks
+            if mark in known
+        ],
         labels,
     )
 
@@ -213,6 +222,30 @@ def _replaced(grammar: ContextFreeGrammar, by: Callable[[TokenRun | TokenBound],
     known: dict[Expression, Expression] = {each: by(each) for each in counted_in(grammar)}
     rules = {name: substituted(body, known) for name, body in grammar.rules.items()}
     return replace(grammar, rules=reachable(rules, grammar.start))
+
+
+def _with_visible_marks(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -> ContextFreeGrammar:
+    """Return a marked grammar with guests for the texts whose tokens are counted; those with marks in them are not counted.
+
+    Args:
+        grammar: With marks in its rules; it only reads texts that were accepted.
+        guests: Those of the grammar without marks.
+    """
+
+    def replacement(each: TokenRun | TokenBound) -> Expression:
+        if isinstance(each, TokenBound):
+            rules = reachable({**grammar.rules, "": each.inner}, "")
+            if any(isinstance(leaf, Mark) for leaf in leaves(rules)):
+                return each.inner
+        if Guest(each) in guests:
+            return Guest(each)
+        if isinstance(each, TokenBound):
+            return each.inner
+        return Text(ast.ANY_STRING if each.within is None else each.within)
+
+    while counted_in(grammar):
+        grammar = _replaced(grammar, replacement)
+    return grammar
 
 
 def _shared(embed: Callable[[Any], _core.Constraint], options: Options) -> Callable[[Any], _core.Constraint]:
