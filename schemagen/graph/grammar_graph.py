@@ -103,10 +103,10 @@ class GrammarGraph:
         """Return a cursor at the start of a text, which finds the bytes of each part."""
         return PartReader(self._labelled.matcher(), self._preferred, self._over)
 
-    @cached_property
+    @property
     def has_temperatures(self) -> bool:
         """Whether a rule of a part has a temperature: see `Matcher.temperature`."""
-        return any(isinstance(mark.label, float) for mark in marks_in(self._rules))
+        return self._has_temperatures
 
     @cached_property
     def token_table(self) -> _core.TokenTable | None:
@@ -120,10 +120,18 @@ class GrammarGraph:
         """Equal to `min_new_tokens`, which a graph always knows."""
         return self.min_new_tokens
 
-    @cached_property
+    @property
     def min_new_tokens(self) -> int:
         """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
+        return self._min_new_tokens
+
+    @cached_property
+    def _min_new_tokens(self) -> int:
         return self._engine.matcher().tokens_to_finish() or 0
+
+    @cached_property
+    def _has_temperatures(self) -> bool:
+        return any(isinstance(mark.label, float) for mark in marks_in(self._rules))
 
     @cached_property
     def _rules(self) -> ContextFreeGrammar:

@@ -71,7 +71,12 @@ def grammar(*texts):
     """Return a grammar of exactly these token sequences, which counts what its matchers do."""
     counter = {"accepted": 0, "filled": 0}
     vocabulary = SimpleNamespace(size=SIZE, eos_token_ids=(EOS,), decode=bytes)
-    return SimpleNamespace(vocabulary=vocabulary, matcher=lambda: ListMatcher(texts, counter=counter), counter=counter)
+    return SimpleNamespace(
+        vocabulary=vocabulary,
+        matcher=lambda: ListMatcher(texts, counter=counter),
+        has_temperatures=False,
+        counter=counter,
+    )
 
 
 def allowed(processor, rows, width=SIZE):

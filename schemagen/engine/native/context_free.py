@@ -131,9 +131,9 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
         options.limits.max_alternatives,
         [lowering.number_of(guest) if guest in known else ABSENT for guest in made.guests],
         [
-            (lowering.number_of(mark), 0, mark.opens, mark.label)
-            if isinstance(mark.label, float)
-            else (lowering.number_of(mark), labels.index(mark.label), mark.opens, None)
+            (lowering.number_of(mark), labels.index(mark.label), mark.opens, None)
+            if isinstance(mark.label, str)
+            else (lowering.number_of(mark), 0, mark.opens, mark.label)
             for mark in marks
             if mark in known
         ],
