@@ -52,9 +52,17 @@ class TokenLister;
 class Automaton {
 public:
     virtual ~Automaton() = default;
-    // One of the same language as at its start, over other automata, with no users yet. It takes over everything that
-    // the two can share. Unless it throws, this one cannot be used any more.
+    // One of the same language as at its start, over other automata, with no users yet. Nothing changes here: what
+    // contains this one may still fail to be renewed.
     virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) = 0;
+    // The same, once for all that contain this automaton.
+    std::shared_ptr<Automaton> successor(const std::shared_ptr<SharedAutomata>& shared) {
+        std::shared_ptr<Automaton> known = successor_.lock();
+        if (known && successor_in_.lock() == shared) return known;
+        successor_ = known = renewed(shared);
+        successor_in_ = shared;
+        return known;
+    }
     virtual Configuration start() = 0;
     virtual bool step(Configuration& config, uint8_t byte, Arena& arena) = 0;  // on false the config is unspecified
     virtual bool accepting(const Configuration& config) = 0;
@@ -95,6 +103,8 @@ protected:
 
 private:
     Facets facets_;
+    std::weak_ptr<Automaton> successor_;
+    std::weak_ptr<SharedAutomata> successor_in_;
 };
 
 }  // namespace schemagen

@@ -59,7 +59,7 @@ EmbeddedAutomaton::EmbeddedAutomaton(std::shared_ptr<SharedAutomata> shared, std
 
 std::shared_ptr<Automaton> EmbeddedAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     EmbeddedLanguages languages = languages_;
-    for (EmbeddedLanguage& language : languages) language.automaton = language.automaton->renewed(shared);
+    for (EmbeddedLanguage& language : languages) language.automaton = language.automaton->successor(shared);
     return std::make_shared<EmbeddedAutomaton>(shared, host_->renewed_host(shared), std::move(languages), tables_,
                                                this);
 }

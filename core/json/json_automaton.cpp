@@ -77,15 +77,15 @@ void JsonAutomaton::finish(ValueId root) {
 }
 
 std::shared_ptr<Automaton> JsonAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
-    JsonProgram& old = machine_.program;
+    JsonProgram& old = machine_.program;  // stays as it is
     std::vector<NodeId> nodes;
     old.each_language([&](NodeId node) { nodes.push_back(node); });
     nodes = shared->kernel.adopt(old.kernel(), nodes);
     auto made = std::make_shared<JsonAutomaton>(std::move(shared), old.options, old.max_states);
     JsonProgram& program = made->program();
-    program.values = std::move(old.values);
-    program.objects = std::move(old.objects);
-    program.arrays = std::move(old.arrays);
+    program.values = old.values;
+    program.objects = old.objects;
+    program.arrays = old.arrays;
     size_t at = 0;
     program.each_language([&](NodeId& node) { node = nodes[at++]; });
     made->machine_.states.surround(old.root);

@@ -181,3 +181,24 @@ def test_the_shared_automata_are_bounded():
     assert schemagen.cache_info().shared_bytes < 300 * 2**20
     assert matcher.accept_bytes(b',"for ever"]')
     assert matcher.is_accepting()
+
+
+def test_what_two_readings_of_a_grammar_embed_is_renewed_once():
+    """A grammar with a bound is read with it and without it, and both have the same schemas inside."""
+    schema = '{"type": "object", "properties": {"a": {"type": "string"}}}'
+    spec = schemagen.Lark(
+        f"start: (word | value)+\nword[max_tokens=3]: /[ab]+/\nvalue[capture, max_tokens=9]: %json {schema}\n",
+        dialect="xgrammar",
+    )
+    grammar = compiled(spec)
+    expected = None
+    for _ in range(3):
+        matcher = grammar.matcher()
+        masks = []
+        for byte in b'ab{"a":"b"}a':
+            assert matcher.accept_bytes(bytes([byte]))
+            masks.append((matcher.allowed_tokens(), matcher.tokens_to_finish()))
+        assert expected in (None, masks)
+        expected = masks
+        anew(grammar)
+        assert matcher.captures(complete=True) == [("value", 2, 11)]
