@@ -1,8 +1,10 @@
 #include "context_free/token_counts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_set>
 
+#include "automata/token_walk.hpp"
 #include "util/hash.hpp"
 
 namespace schemagen {
@@ -13,6 +15,7 @@ TokenCounter::TokenCounter(const TokenCount& count, Automaton& automaton, const 
       ends_(automaton, tables),
       budgets_(ends_, automaton, tables, strings),
       automaton_(automaton),
+      tables_(tables),
       reach_(count.most == TokenCount::kNoBound ? 0
              : reach == kUnknown                ? find_reach()
                                                 : reach) {}
@@ -54,7 +57,26 @@ bool TokenCounter::is_live(const Configuration& inner, uint32_t taken, Arena& ar
 
 uint32_t TokenCounter::tighten(const Configuration& inner, uint32_t taken, uint32_t* words, uint32_t allowed,
                                Arena& arena) {
-    return is_far(taken) ? allowed : budgets_.tighten(inner, left(taken), words, allowed, arena);
+    if (is_far(taken)) return allowed;
+    const bool is_known = ends_.tokens(inner, arena) != Completions::kNever;
+    if (is_known && (reach_ < kMany || ends_.spelling().spells_all()))
+        return budgets_.tighten(inner, left(taken), words, allowed, arena);
+    return keep_live(inner, taken, words, arena);
+}
+
+// Where an end may be unknown: the tokens after which the text is alive, one by one.
+uint32_t TokenCounter::keep_live(const Configuration& inner, uint32_t taken, uint32_t* words, Arena& arena) {
+    std::vector<uint32_t> kept(tables_.words(), 0);
+    walk_tokens(automaton_, tables_.all(), inner, arena, [&](uint32_t node, const Configuration& at) {
+        for (uint32_t token : tables_.all().tokens_at(node)) {
+            Configuration next = at;
+            if (automaton_.end_token(next, token, arena) && is_live(next, taken + 1, arena))
+                set_bit(kept.data(), token);
+        }
+    });
+    uint32_t left = 0;
+    for (uint32_t w = 0; w < tables_.words(); ++w) left += static_cast<uint32_t>(std::popcount(words[w] &= kept[w]));
+    return left;
 }
 
 }  // namespace schemagen

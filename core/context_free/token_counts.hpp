@@ -50,10 +50,12 @@ public:
 private:
     static constexpr uint32_t kMany = UINT32_MAX / 2;
     uint32_t find_reach();
+    uint32_t keep_live(const Configuration& inner, uint32_t taken, uint32_t* words, Arena& arena);
     const TokenCount& count_;
     Completions ends_;
     BudgetMasks budgets_;
     Automaton& automaton_;
+    const VocabularyTables& tables_;
     uint32_t reach_;  // most tokens needed from any place; kMany if there are too many places
 };
 

@@ -105,6 +105,17 @@ void BudgetMasks::Tokens::add_to(uint32_t* allowed, size_t size) const {
     for (size_t w = 0; words && w < size; ++w) allowed[w] |= words[w];
 }
 
+// The ends of the tokens at a node: `visit(tokens, config)`. Where tokens are counted, those of one text may differ.
+template <class Visit>
+void BudgetMasks::each_end(const Trie& trie, uint32_t node, const Configuration& config, Arena& arena,
+                           const Visit& visit) {
+    const std::span<const uint32_t> tokens = trie.tokens_at(node);
+    if (!automaton_.facets().counts_tokens) return visit(Tokens{tokens}, config);
+    for (size_t k = 0; k < tokens.size(); ++k)
+        if (Configuration next = config; automaton_.end_token(next, tokens[k], arena))
+            visit(Tokens{tokens.subspan(k, 1)}, next);
+}
+
 // Visit every readable token with the number of tokens needed after it, as computed by `ask`; with `among`, only the
 // tokens of that mask have to be visited. Tokens that stay inside a string are grouped by where they end. Returns false
 // if that took too long: for some tokens the number is then unknown.
@@ -117,12 +128,12 @@ bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena
     walk_tokens(
         automaton_, trie, config, arena,
         [&](uint32_t node, const Configuration& at) {
-            Configuration next = at;
-            if (!automaton_.end_token(next, trie.tokens_at(node).front(), arena)) return;
-            if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
-            visit(Tokens{trie.tokens_at(node)}, need);
-            last = next;
-            if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
+            each_end(trie, node, at, arena, [&](const Tokens& tokens, const Configuration& next) {
+                if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
+                visit(tokens, need);
+                last = next;
+                if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
+            });
         },
         [&](uint32_t node, const Configuration& at, size_t depth) {
             return &trie == &tables_.all() && each_class(node, at, depth, arena, among, ask, visit);
@@ -199,20 +210,20 @@ void BudgetMasks::read_tails(const Configuration& following, Arena& arena, const
     });
 }
 
-// Every token that can be read, with whether the rest fits into `budget`. Returns false if that took too long: then a
-// token only fits where the bounds show it.
+// Every token that can be read and leaves enough of `budget`. Returns false if that took too long: then a token only
+// fits where the bounds show it.
 template <class Visit>
 bool BudgetMasks::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
     Configuration last;
     bool asked = false, fit = false;
     ends_.limit_work(kMostWork);
     walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& at) {
-        Configuration next = at;
-        if (!automaton_.end_token(next, tables_.all().tokens_at(node).front(), arena)) return;
-        if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
-        visit(node, fit);
-        last = next;
-        asked = next.frame == config.frame;
+        each_end(tables_.all(), node, at, arena, [&](const Tokens& tokens, const Configuration& next) {
+            if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
+            if (fit) visit(tokens);
+            last = next;
+            asked = next.frame == config.frame;
+        });
     });
     return ends_.end_work();
 }
@@ -281,14 +292,24 @@ bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
 uint32_t BudgetMasks::keep_text(const Configuration& config, uint32_t* kept, Arena& arena) {
     const Trie& trie = tables_.all();
     const std::string text = ends_.completion_text(config, arena);
+    const bool counts = automaton_.facets().counts_tokens;
+    const uint32_t needed = counts ? ends_.needed(config, arena) : 0;
     std::vector<uint32_t> fewest = ends_.spelling().fewest_tokens(text);
+    const Arena::Mark mark = arena.mark();
+    Configuration here = config;
     uint32_t count = 0, node = trie.root();
     for (size_t at = 0; at < text.size(); ++at) {
-        node = trie.child_of(node, static_cast<uint8_t>(text[at]));
-        if (node == Trie::kNone) break;
-        if (fewest[at + 1] >= fewest[0]) continue;
-        for (uint32_t token : trie.tokens_at(node)) kept[token >> 5] |= 1u << (token & 31), ++count;
+        const auto byte = static_cast<uint8_t>(text[at]);
+        node = trie.child_of(node, byte);
+        if (node == Trie::kNone || (counts && !automaton_.step(here, byte, arena))) break;
+        if (!counts && fewest[at + 1] >= fewest[0]) continue;
+        each_end(trie, node, here, arena, [&](const Tokens& tokens, const Configuration& next) {
+            if (counts && ends_.needed(next, arena) >= needed) return;
+            tokens.add_to(kept, tables_.words());
+            count += static_cast<uint32_t>(tokens.list.size());
+        });
     }
+    arena.release(mark);
     return count;
 }
 
@@ -332,13 +353,10 @@ uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
     std::vector<uint32_t> kept(tables_.words(), 0);
-    auto keep = [&](uint32_t node, bool fits) {
-        if (!fits) return;
-        for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
-    };
     bool by_text = !wide && guide_.text_matters(config);
     if (wide) {
-        each_place(config, budget - 1, arena, keep);
+        each_place(config, budget - 1, arena,
+                   [&](const Tokens& tokens) { tokens.add_to(kept.data(), tables_.words()); });
     } else if (is_alone(config, arena)) {
         if (is_far(config, budget)) return allowed;
         if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);

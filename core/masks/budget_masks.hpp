@@ -63,6 +63,8 @@ private:
     bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
+    template <class Visit>
+    void each_end(const Trie& trie, uint32_t node, const Configuration& config, Arena& arena, const Visit& visit);
     template <class Ask, class Visit>
     bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among, const Ask& ask,
                    const Visit& visit);

@@ -420,17 +420,18 @@ uint32_t Completions::count_by_reading(const Configuration& config, const std::s
                 const auto byte = static_cast<uint8_t>(text[end++]);
                 node = trie.child_of(node, byte);
                 if (node == Trie::kNone || !automaton_.step(at, byte, arena)) break;
-                if (trie.tokens_at(node).empty()) continue;
-                Configuration next = at;
-                if (!automaton_.end_token(next, trie.tokens_at(node).front(), arena)) continue;
-                if (end == text.size() && automaton_.accepting(next)) return arena.release(mark), tokens;
-                std::vector<uint64_t> key{end};
-                if (automaton_.identity(next, true, key)) {
-                    uint64_t hash = key.size();
-                    for (uint64_t part : key) hash = mix(hash, part);
-                    if (!seen.insert(hash).second) continue;
+                for (uint32_t token : trie.tokens_at(node)) {
+                    Configuration next = at;
+                    if (!automaton_.end_token(next, token, arena)) continue;
+                    if (end == text.size() && automaton_.accepting(next)) return arena.release(mark), tokens;
+                    std::vector<uint64_t> key{end};
+                    if (automaton_.identity(next, true, key)) {
+                        uint64_t hash = key.size();
+                        for (uint64_t part : key) hash = mix(hash, part);
+                        if (!seen.insert(hash).second) continue;
+                    }
+                    following.push_back({next, end});
                 }
-                following.push_back({next, end});
             }
         }
     }

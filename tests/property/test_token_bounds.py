@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+import schemagen
+from schemagen import Vocabulary
 from schemagen.context_free.syntax import ContextFreeGrammar, TokenBound
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.grammar.pipeline import engine_of_rules
@@ -129,3 +131,52 @@ def test_grammars_that_count_tokens(block: int) -> None:
     """Masks are those of the definition, no text is a dead end, and budgets are kept."""
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         check_grammar(seed)
+
+
+#: Several tokens of one text, of which runs may have some; a token of text that may end it.
+VOCABULARIES = {
+    "equal texts": Vocabulary([*TOKENS, b"a", b"ab", b"b"], eos_token_ids=[EOS]),
+    "EOS with a text": Vocabulary([b"b", *TOKENS[1:]], eos_token_ids=[EOS]),
+}
+
+
+@pytest.mark.parametrize("name", list(VOCABULARIES))
+@pytest.mark.parametrize("block", range(20))
+def test_masks_over_odd_vocabularies(name: str, block: int) -> None:
+    """A mask has the tokens that are accepted; within a budget, those after which the rest of it suffices."""
+    vocabulary = VOCABULARIES[name]
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        try:
+            matcher = engine_of_rules(random_grammar(seed), vocabulary, OPTIONS).matcher()
+        except UnsatisfiableSchemaError:
+            continue
+        source = random.Random(seed)
+        for _ in range(6):
+            matcher.rollback(matcher.steps)
+            while matcher.steps < 7 and not matcher.is_terminated():
+                check_odd_place(matcher, vocabulary, source)
+                assert matcher.accept_token(source.choice(sorted(mask_of(matcher, vocabulary))))
+
+
+def check_odd_place(matcher: Any, vocabulary: Vocabulary, source: random.Random) -> None:
+    """Check the mask of one place, and that within a budget."""
+    mask = set(mask_of(matcher, vocabulary))
+    assert mask == {each for each in range(vocabulary.size) if matcher.fork().accept_token(each)}
+    left = matcher.tokens_to_finish()
+    if left is None:
+        return
+    budget = left + source.randint(0, 2)
+    needs = {each: tokens_after(matcher, each) for each in mask - {EOS}}
+    kept = set(mask_of(matcher, vocabulary, budget=budget))
+    assert kept <= mask
+    assert kept - {EOS} == {each for each, need in needs.items() if need < budget}
+
+
+def test_a_byte_that_no_token_writes_alone() -> None:
+    """Where the shortest end has no tokens, a mask near the bound still has the tokens that are accepted."""
+    vocabulary = Vocabulary([b"", b"a", b"bb", b"ab", b"ba", b"abb", b"aab", b";"], eos_token_ids=[EOS])
+    rules = 'root ::= part ";"\npart[max_tokens=2] ::= "b" | "bb"+ "a" | "a"+ "bb"'
+    matcher = schemagen.compile(schemagen.EBNF(rules), vocabulary).matcher()
+    assert matcher.accept_token(1)
+    assert mask_of(matcher, vocabulary) == {2, 5}
+    assert {each for each in range(vocabulary.size) if matcher.fork().accept_token(each)} == {2, 5}
