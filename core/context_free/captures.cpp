@@ -108,8 +108,8 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
                 next.gap.heat = heat(mark, at.gap.heat, arena);
             } else {
                 const Event* last = at.gap.events;
-                const size_t begun = last && last->opens ? last->at : 0;
-                next.gap.events = event(mark, last, mark.opens ? position : std::max(at.gap.end, begun), arena);
+                const size_t where = mark.opens ? position : std::max(at.gap.end, last ? last->at : 0);
+                next.gap.events = event(mark, last, where, arena);
             }
             const auto [known, is_new] = reached.try_emplace(after, next.gap.events);
             if (!is_new && !is_better(next.gap.events, known->second)) continue;
@@ -161,8 +161,8 @@ bool CaptureGrammar::can_go_on(const Gap& gap) {
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 
-void CaptureGrammar::add(const Thread& thread, Step& step) {
-    for (Thread& known : step.out) {
+void CaptureGrammar::add(const Thread& thread, Threads& to) {
+    for (Thread& known : to) {
         if (known.parser != thread.parser || known.lexer != thread.lexer || known.promise != thread.promise ||
             known.inner.has_value() != thread.inner.has_value() ||
             (known.inner &&
@@ -171,22 +171,22 @@ void CaptureGrammar::add(const Thread& thread, Step& step) {
         if (is_better(thread.events, known.events)) known = thread;
         return;
     }
-    step.out.push_back(thread);
+    to.push_back(thread);
 }
 
-// Begin a lexeme or an embedded text with the byte.
+// Begin a lexeme or an embedded text with the byte. Those that begin the same one become one thread before they read
+// it: afterwards its frames differ.
 void CaptureGrammar::begin(const Gap& gap, Step& step) {
     const Promise promise = lexer_.keep(gap.promise, step.byte);
     if (promise == kBroken) return;
     if (const LexerState begun = lexer_.next(start_of(gap), step.byte))
-        add({gap.parser, begun, promise, gap.events, gap.heat, gap.end, std::nullopt}, step);
+        add({gap.parser, begun, promise, gap.events, gap.heat, gap.end, std::nullopt}, step.out);
     for (uint32_t k = 0; k < embedded_.size(); ++k) {
         if (!languages_->may_begin(k, step.byte, step.is_within_token)) continue;
         const ParserState after = parser_.shift(gap.parser, embedded_[k]);
         if (!after) continue;
-        EmbeddedStrand strand{after, k, promise, 0, languages_->languages()[k].automaton->start()};
-        if (languages_->read_inner(strand, step.byte, step.arena))
-            add({gap.parser, kNoLexeme, promise, gap.events, gap.heat, gap.end, strand}, step);
+        const EmbeddedStrand strand{after, k, promise, 0, languages_->languages()[k].automaton->start()};
+        add({gap.parser, kNoLexeme, promise, gap.events, gap.heat, gap.end, strand}, step.entered);
     }
 }
 
@@ -195,11 +195,11 @@ void CaptureGrammar::step(const Thread& thread, Step& step) {
         EmbeddedStrand next = *thread.inner;
         next.promise = lexer_.keep(next.promise, step.byte);
         if (next.promise != kBroken && languages_->read_inner(next, step.byte, step.arena))
-            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.heat, thread.end, next}, step);
+            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.heat, thread.end, next}, step.out);
     } else if (const LexerState next = thread.lexer ? lexer_.next(thread.lexer, step.byte) : kNoLexeme) {
         const Promise promise = lexer_.keep(thread.promise, step.byte);
         if (promise != kBroken)
-            add({thread.parser, next, promise, thread.events, thread.heat, thread.end, std::nullopt}, step);
+            add({thread.parser, next, promise, thread.events, thread.heat, thread.end, std::nullopt}, step.out);
     }
     each_gap(thread, step.position, step.arena, [&](const Gap& gap) { begin(gap, step); });
 }
@@ -209,12 +209,14 @@ CaptureGrammar::Threads CaptureGrammar::read(const Threads& threads, std::string
     Threads now = threads;
     for (size_t k = 0; k < bytes.size(); ++k) {
         here_.clear();
-        Step next{static_cast<uint8_t>(bytes[k]), position + k, k > 0, arena, {}};
+        Step next{static_cast<uint8_t>(bytes[k]), position + k, k > 0, arena, {}, {}};
         for (const Thread& thread : now) {
             poll();
             step(thread, next);
-            allowance_.check_alternatives(next.out.size());
+            allowance_.check_alternatives(next.out.size() + next.entered.size());
         }
+        for (Thread& thread : next.entered)
+            if (languages_->read_inner(*thread.inner, next.byte, arena)) add(thread, next.out);
         now = std::move(next.out);
     }
     std::erase_if(now,

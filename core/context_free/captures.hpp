@@ -94,7 +94,7 @@ private:
         size_t position;
         bool is_within_token;
         Arena& arena;
-        Threads out;
+        Threads out, entered;  // those that begin an embedded text
     };
     template <class Visit>
     void each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit);
@@ -110,7 +110,7 @@ private:
     bool can_go_on(const Gap& gap);
     void step(const Thread& thread, Step& step);
     void begin(const Gap& gap, Step& step);
-    void add(const Thread& thread, Step& step);
+    void add(const Thread& thread, Threads& to);
     static bool is_better(const Event* one, const Event* other);
     static Events listed(const Event* last, size_t skip);
 
@@ -125,7 +125,6 @@ private:
     FrameParser parser_;
     std::unordered_map<ParserState, std::vector<uint32_t>> marks_at_;  // numbers of marks
     std::vector<const Event*> here_;                                   // the events at one byte
-    size_t here_at_ = SIZE_MAX;
 };
 
 }  // namespace schemagen

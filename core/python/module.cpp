@@ -815,10 +815,10 @@ Captures captures(Matcher& matcher, std::optional<bool> complete) {
     const std::optional<EventList> whole = is_whole ? whole_reading(matcher, 0) : std::nullopt;
     Captures out;
     std::vector<size_t> open;
+    size_t read = 0, marks = 0;  // bytes of the text before the event, and marks among them
     for (const auto& [label, opens, at] : whole ? *whole : common_beginning(readings(matcher, 0))) {
-        const auto marks = std::count_if(matcher.text().begin(), matcher.text().begin() + static_cast<ptrdiff_t>(at),
-                                         [](char byte) { return is_mark(static_cast<uint8_t>(byte)); });
-        const size_t where = at - static_cast<size_t>(marks);
+        for (; read < at; ++read) marks += is_mark(static_cast<uint8_t>(matcher.text()[read]));
+        const size_t where = at - marks;
         if (opens) {
             open.push_back(out.size());
             out.emplace_back(matcher.label(label), where, std::nullopt);

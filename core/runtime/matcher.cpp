@@ -304,20 +304,28 @@ const CaptureGrammar::Threads& Matcher::follow_captures() {
 std::vector<CaptureGrammar::Events> Matcher::readings(size_t skip) {
     return stepping([&] {
         if (!constraint_->captures()) return std::vector<CaptureGrammar::Events>{};
-        return constraint_->captures()->readings(follow_captures(), text_.size(), skip, *arena_);
+        const CaptureGrammar::Threads& threads = follow_captures();
+        const Scope scope(*arena_);
+        return constraint_->captures()->readings(threads, text_.size(), skip, *arena_);
     });
 }
 
 std::optional<CaptureGrammar::Events> Matcher::whole_reading(size_t skip) {
     return stepping([&] {
         if (!constraint_->captures()) return std::optional<CaptureGrammar::Events>{};
-        return constraint_->captures()->whole(follow_captures(), text_.size(), skip, *arena_);
+        const CaptureGrammar::Threads& threads = follow_captures();
+        const Scope scope(*arena_);
+        return constraint_->captures()->whole(threads, text_.size(), skip, *arena_);
     });
 }
 
 std::optional<double> Matcher::temperature() {
     if (!constraint_->has_temperatures()) return std::nullopt;
-    return stepping([&] { return constraint_->captures()->temperature(follow_captures(), text_.size(), *arena_); });
+    return stepping([&] {
+        const CaptureGrammar::Threads& threads = follow_captures();
+        const Scope scope(*arena_);
+        return constraint_->captures()->temperature(threads, text_.size(), *arena_);
+    });
 }
 
 std::pair<size_t, std::string> Matcher::probe(std::string_view bytes, uint32_t token) {

@@ -227,6 +227,12 @@ def test_grammars_with_labels(block: int) -> None:
         ('root ::= a a\na[capture] ::= "x"?', "x", [("a", 0, 1), ("a", 1, 1)]),
         ('root ::= a root | a\na[capture] ::= "x"+', "xx", [("a", 0, 2)]),
         ('root ::= "a"', "a", []),
+        (
+            'root ::= (a | b | c | d | e | f | g | h)* "!"\n'
+            + "\n".join(f'{x}[capture] ::= "{x}"?' for x in "abcdefgh"),
+            "h!",
+            [*((x, 0, 0) for x in "abcdefg"), ("h", 0, 1), *((x, 1, 1) for x in "abcdefg")],
+        ),
     ],
 )
 def test_readings(grammar: str, text: str, expected: list[tuple[str, int, int]]) -> None:
@@ -234,3 +240,21 @@ def test_readings(grammar: str, text: str, expected: list[tuple[str, int, int]])
     matcher = schemagen.compile(schemagen.EBNF(grammar), schemagen.Vocabulary.byte_vocabulary()).matcher()
     assert matcher.accept_bytes(text.encode())
     assert matcher.captures(complete=True) == expected
+
+
+def test_parts_around_the_same_embedded_texts() -> None:
+    """Those that begin the same one are one reading while it is read, however many follow each other."""
+    rules = """
+root ::= item+
+item ::= a | b
+a[capture] ::= pair
+b[capture] ::= pair
+pair[max_tokens=5] ::= open close
+open[max_tokens=3] ::= "[1"
+close[max_tokens=2] ::= "]"
+"""
+    matcher = schemagen.compile(schemagen.EBNF(rules), schemagen.Vocabulary.byte_vocabulary()).matcher()
+    for _ in range(20):
+        assert all(matcher.accept_bytes(each) for each in (b"[", b"1", b"]"))
+    assert matcher.captures(complete=True) == [("a", at, at + 3) for at in range(0, 60, 3)]
+    assert len(matcher.readings()) == 6
