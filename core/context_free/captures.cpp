@@ -84,24 +84,32 @@ const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
 // better than all before them. `visit(gap)`.
 template <class Visit>
 void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit) {
+    constexpr size_t kNone = SIZE_MAX;
     struct Marked {
         Gap gap;
-        std::vector<ParserState> before;
+        size_t before;  // number of the place before the last mark
+        size_t opened;  // parts on the way
     };
-    std::vector<Marked> todo{{gap, {}}};
+    std::vector<Marked> places{{gap, kNone, 0}};
+    std::vector<size_t> todo{0};  // their numbers
     std::unordered_map<ParserState, const Event*> reached{{gap.parser, gap.events}};
+    auto has_passed = [&](size_t number, ParserState state) {
+        while (number != kNone && places[number].gap.parser != state) number = places[number].before;
+        return number != kNone;
+    };
     while (!todo.empty()) {
         poll();
-        Marked at = std::move(todo.back());
+        const size_t number = todo.back();
         todo.pop_back();
+        const Marked at = places[number];
         visit(at.gap);
-        allowance_.check_alternatives(std::max(todo.size(), at.before.size()));
-        at.before.push_back(at.gap.parser);
+        // Any number of parts may end together, as those of a rule that calls itself last.
+        allowance_.check_alternatives(std::max(todo.size(), at.opened));
         for (uint32_t k : marks_at(at.gap.parser)) {
             const Mark& mark = marks_[k];
             const ParserState after = parser_.shift(at.gap.parser, mark.terminal);
-            if (!after || std::find(at.before.begin(), at.before.end(), after) != at.before.end()) continue;
-            Marked next{at.gap, at.before};
+            if (!after) continue;
+            Marked next{at.gap, number, at.opened + mark.opens};
             next.gap.parser = after;
             next.gap.is_marked = true;
             if (mark.temperature) {
@@ -112,9 +120,10 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
                 next.gap.events = event(mark, last, where, arena);
             }
             const auto [known, is_new] = reached.try_emplace(after, next.gap.events);
-            if (!is_new && !is_better(next.gap.events, known->second)) continue;
+            if (!is_new && (has_passed(number, after) || !is_better(next.gap.events, known->second))) continue;
             known->second = next.gap.events;
-            todo.push_back(std::move(next));
+            todo.push_back(places.size());
+            places.push_back(next);
         }
     }
 }
