@@ -111,7 +111,7 @@ class Builder(Languages):
         start: int,
         max_alternatives: int,
         embedded: list[int],
-        marks: list[tuple[int, int, bool, float | None]],
+        marks: list[tuple[int, int, bool, float | None, int | None]],
         labels: list[str],
     ) -> None: ...
     def counting(self, free: Constraint, counted: Constraint) -> Constraint: ...

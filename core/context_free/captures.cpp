@@ -19,7 +19,9 @@ CaptureGrammar::CaptureGrammar(std::shared_ptr<SharedAutomata> shared, ContextFr
       languages_(languages),
       sets_(grammar_.lexemes().size()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
-      parser_(grammar_, sets_, allowance_) {}
+      parser_(grammar_, sets_, allowance_),
+      ignores_(std::any_of(grammar_.lexemes().begin(), grammar_.lexemes().end(),
+                           [&](const auto& lexeme) { return grammar_.is_ignored(lexeme.terminal); })) {}
 
 std::unique_ptr<CaptureGrammar> CaptureGrammar::renewed(std::shared_ptr<SharedAutomata> shared,
                                                         EmbeddedAutomaton* languages) const {
@@ -38,11 +40,6 @@ const CaptureGrammar::Event* CaptureGrammar::event(const Mark& mark, const Event
     const uint32_t count = before ? before->count + 1 : 1;
     here_.push_back(new (arena.allocate(sizeof(Event))) Event{mark.label, mark.opens, at, before, count});
     return here_.back();
-}
-
-const CaptureGrammar::Heat* CaptureGrammar::heat(const Mark& mark, const Heat* around, Arena& arena) {
-    if (!mark.opens) return around->around;
-    return new (arena.allocate(sizeof(Heat))) Heat{*mark.temperature, around};
 }
 
 bool CaptureGrammar::is_better(const Event* one, const Event* other) {
@@ -80,10 +77,37 @@ const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
     return at->second;
 }
 
+// Whether a token may have a part of all open texts with a bound.
+bool CaptureGrammar::has_room(const Bound* bound, size_t token) const {
+    if (ignores_) return true;  // it may be ignored; what is not is counted where the text ends
+    while (bound && token - bound->token < bound->most) bound = bound->around;
+    return !bound;
+}
+
+// Pass a mark at a place; false if the part that ends there has too many tokens.
+bool CaptureGrammar::pass(const Mark& mark, const Position& position, Gap& gap, Arena& arena) {
+    OpenParts& open = gap.open;
+    gap.is_marked = true;
+    if (mark.most && mark.opens) {
+        open.bound = new (arena.allocate(sizeof(Bound))) Bound{*mark.most, position.at, position.token, open.bound};
+    } else if (mark.most) {
+        const Bound& ended = *std::exchange(open.bound, open.bound->around);
+        return gap.end.at <= ended.at || gap.end.token - ended.token < ended.most;
+    } else if (mark.temperature) {
+        open.heat =
+            mark.opens ? new (arena.allocate(sizeof(Heat))) Heat{*mark.temperature, open.heat} : open.heat->around;
+    } else {
+        const Event* last = gap.events;
+        const size_t where = mark.opens ? position.at : std::max(gap.end.at, last ? last->at : 0);
+        gap.events = event(mark, last, where, arena);
+    }
+    return true;
+}
+
 // A place, and those after any marks that may follow there: of the ways to one state of the parser those that are
 // better than all before them. `visit(gap)`.
 template <class Visit>
-void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit) {
+void CaptureGrammar::each_marked(const Gap& gap, const Position& position, Arena& arena, const Visit& visit) {
     constexpr size_t kNone = SIZE_MAX;
     struct Marked {
         Gap gap;
@@ -111,14 +135,7 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
             if (!after) continue;
             Marked next{at.gap, number, at.opened + mark.opens};
             next.gap.parser = after;
-            next.gap.is_marked = true;
-            if (mark.temperature) {
-                next.gap.heat = heat(mark, at.gap.heat, arena);
-            } else {
-                const Event* last = at.gap.events;
-                const size_t where = mark.opens ? position : std::max(at.gap.end, last ? last->at : 0);
-                next.gap.events = event(mark, last, where, arena);
-            }
+            if (!pass(mark, position, next.gap, arena)) continue;
             const auto [known, is_new] = reached.try_emplace(after, next.gap.events);
             if (!is_new && (has_passed(number, after) || !is_better(next.gap.events, known->second))) continue;
             known->second = next.gap.events;
@@ -130,12 +147,12 @@ void CaptureGrammar::each_marked(const Gap& gap, size_t position, Arena& arena, 
 
 // The places after a thread, if its lexeme or embedded text may end here. `visit(gap)`.
 template <class Visit>
-void CaptureGrammar::each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit) {
-    auto marked = [&](ParserState parser, Promise promise, size_t end) {
-        each_marked({parser, promise, thread.events, thread.heat, end, false}, position, arena, visit);
+void CaptureGrammar::each_gap(const Thread& thread, const Position& position, Arena& arena, const Visit& visit) {
+    auto marked = [&](ParserState parser, Promise promise, End end) {
+        each_marked({parser, promise, thread.events, thread.open, end, false}, position, arena, visit);
     };
     if (thread.inner) {
-        if (languages_->has_ended(*thread.inner)) marked(thread.inner->after, thread.inner->promise, position);
+        if (languages_->has_ended(*thread.inner)) marked(thread.inner->after, thread.inner->promise, position.end());
         return;
     }
     if (!thread.lexer) return marked(thread.parser, thread.promise, thread.end);
@@ -146,7 +163,7 @@ void CaptureGrammar::each_gap(const Thread& thread, size_t position, Arena& aren
         if (promise == kBroken) continue;
         const bool ignored = grammar_.is_ignored(terminal);
         const ParserState after = ignored ? thread.parser : parser_.shift(thread.parser, terminal);
-        if (after) marked(after, promise, ignored ? thread.end : position);
+        if (after) marked(after, promise, ignored ? thread.end : position.end());
     }
 }
 
@@ -161,8 +178,9 @@ LexerState CaptureGrammar::start_of(const Gap& gap) {
 }
 
 // Whether something may be read there, or the text may end.
-bool CaptureGrammar::can_go_on(const Gap& gap) {
+bool CaptureGrammar::can_go_on(const Gap& gap, size_t token) {
     if (parser_.accepting(gap.parser) && lexer_.may_end(gap.promise)) return true;
+    if (!has_room(gap.open.bound, token)) return false;
     if (const LexerState begun = start_of(gap); begun && lexer_.next_bytes(begun).size() > 0) return true;
     return std::any_of(embedded_.begin(), embedded_.end(),
                        [&](SymbolId terminal) { return parser_.reads(gap.parser, terminal); });
@@ -171,11 +189,17 @@ bool CaptureGrammar::can_go_on(const Gap& gap) {
 // ---- reading ------------------------------------------------------------------------------------------------------
 
 void CaptureGrammar::add(const Thread& thread, Threads& to) {
+    auto counts_alike = [](const Bound* one, const Bound* other) {
+        for (; one != other; one = one->around, other = other->around)
+            if (!one || !other || one->token != other->token) return false;
+        return true;
+    };
     for (Thread& known : to) {
         if (known.parser != thread.parser || known.lexer != thread.lexer || known.promise != thread.promise ||
             known.inner.has_value() != thread.inner.has_value() ||
             (known.inner &&
-             !(languages_->is_same(*known.inner, *thread.inner) && known.inner->tokens == thread.inner->tokens)))
+             !(languages_->is_same(*known.inner, *thread.inner) && known.inner->tokens == thread.inner->tokens)) ||
+            !counts_alike(known.open.bound, thread.open.bound))
             continue;
         if (is_better(thread.events, known.events)) known = thread;
         return;
@@ -187,38 +211,40 @@ void CaptureGrammar::add(const Thread& thread, Threads& to) {
 // it: afterwards its frames differ.
 void CaptureGrammar::begin(const Gap& gap, Step& step) {
     const Promise promise = lexer_.keep(gap.promise, step.byte);
-    if (promise == kBroken) return;
+    if (promise == kBroken || !has_room(gap.open.bound, step.position.token)) return;
     if (const LexerState begun = lexer_.next(start_of(gap), step.byte))
-        add({gap.parser, begun, promise, gap.events, gap.heat, gap.end, std::nullopt}, step.out);
+        add({gap.parser, begun, promise, gap.events, gap.open, gap.end, std::nullopt}, step.out);
     for (uint32_t k = 0; k < embedded_.size(); ++k) {
-        if (!languages_->may_begin(k, step.byte, step.is_within_token)) continue;
+        if (!languages_->may_begin(k, step.byte, step.position.is_within_token)) continue;
         const ParserState after = parser_.shift(gap.parser, embedded_[k]);
         if (!after) continue;
         const EmbeddedStrand strand{after, k, promise, 0, languages_->languages()[k].automaton->start()};
-        add({gap.parser, kNoLexeme, promise, gap.events, gap.heat, gap.end, strand}, step.entered);
+        add({gap.parser, kNoLexeme, promise, gap.events, gap.open, gap.end, strand}, step.entered);
     }
 }
 
 void CaptureGrammar::step(const Thread& thread, Step& step) {
-    if (thread.inner) {
+    if (!has_room(thread.open.bound, step.position.token)) {
+        // It can only end before the byte.
+    } else if (thread.inner) {
         EmbeddedStrand next = *thread.inner;
         next.promise = lexer_.keep(next.promise, step.byte);
         if (next.promise != kBroken && languages_->read_inner(next, step.byte, step.arena))
-            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.heat, thread.end, next}, step.out);
+            add({thread.parser, kNoLexeme, next.promise, thread.events, thread.open, thread.end, next}, step.out);
     } else if (const LexerState next = thread.lexer ? lexer_.next(thread.lexer, step.byte) : kNoLexeme) {
         const Promise promise = lexer_.keep(thread.promise, step.byte);
         if (promise != kBroken)
-            add({thread.parser, next, promise, thread.events, thread.heat, thread.end, std::nullopt}, step.out);
+            add({thread.parser, next, promise, thread.events, thread.open, thread.end, std::nullopt}, step.out);
     }
     each_gap(thread, step.position, step.arena, [&](const Gap& gap) { begin(gap, step); });
 }
 
 CaptureGrammar::Threads CaptureGrammar::read(const Threads& threads, std::string_view bytes, uint32_t token,
-                                             size_t position, Arena& arena) {
+                                             Place place, Arena& arena) {
     Threads now = threads;
     for (size_t k = 0; k < bytes.size(); ++k) {
         here_.clear();
-        Step next{static_cast<uint8_t>(bytes[k]), position + k, k > 0, arena, {}, {}};
+        Step next{static_cast<uint8_t>(bytes[k]), {place.at + k, place.tokens, k > 0}, arena, {}, {}};
         for (const Thread& thread : now) {
             poll();
             step(thread, next);
@@ -234,30 +260,30 @@ CaptureGrammar::Threads CaptureGrammar::read(const Threads& threads, std::string
 }
 
 template <class Visit>
-void CaptureGrammar::each_reading(const Threads& threads, size_t position, Arena& arena, const Visit& visit) {
+void CaptureGrammar::each_reading(const Threads& threads, Place place, Arena& arena, const Visit& visit) {
     here_.clear();
     for (const Thread& thread : threads) {
         const bool goes_on = thread.inner ? languages_->can_go_on(*thread.inner)
                                           : thread.lexer && lexer_.next_bytes(thread.lexer).size() > 0;
-        if (goes_on) visit(thread.events, thread.heat);
-        each_gap(thread, position, arena, [&](const Gap& gap) {
-            if (can_go_on(gap)) visit(gap.events, gap.heat);
+        if (goes_on && has_room(thread.open.bound, place.tokens)) visit(thread.events, thread.open.heat);
+        each_gap(thread, {place.at, place.tokens, false}, arena, [&](const Gap& gap) {
+            if (can_go_on(gap, place.tokens)) visit(gap.events, gap.open.heat);
         });
     }
 }
 
-std::optional<double> CaptureGrammar::temperature(const Threads& threads, size_t position, Arena& arena) {
+std::optional<double> CaptureGrammar::temperature(const Threads& threads, Place place, Arena& arena) {
     std::optional<double> highest;
-    each_reading(threads, position, arena, [&](const Event*, const Heat* heat) {
+    each_reading(threads, place, arena, [&](const Event*, const Heat* heat) {
         if (heat) highest = std::max(highest.value_or(0), heat->temperature);
     });
     return highest;
 }
 
-std::vector<CaptureGrammar::Events> CaptureGrammar::readings(const Threads& threads, size_t position, size_t skip,
+std::vector<CaptureGrammar::Events> CaptureGrammar::readings(const Threads& threads, Place place, size_t skip,
                                                              Arena& arena) {
     std::vector<const Event*> found;
-    each_reading(threads, position, arena, [&](const Event* events, const Heat*) {
+    each_reading(threads, place, arena, [&](const Event* events, const Heat*) {
         if (std::find(found.begin(), found.end(), events) == found.end()) found.push_back(events);
     });
     std::vector<Events> out;
@@ -266,13 +292,13 @@ std::vector<CaptureGrammar::Events> CaptureGrammar::readings(const Threads& thre
     return out;
 }
 
-std::optional<CaptureGrammar::Events> CaptureGrammar::whole(const Threads& threads, size_t position, size_t skip,
+std::optional<CaptureGrammar::Events> CaptureGrammar::whole(const Threads& threads, Place place, size_t skip,
                                                             Arena& arena) {
     here_.clear();
     bool is_found = false;
     const Event* best = nullptr;
     for (const Thread& thread : threads)
-        each_gap(thread, position, arena, [&](const Gap& gap) {
+        each_gap(thread, {place.at, place.tokens, false}, arena, [&](const Gap& gap) {
             if (!parser_.accepting(gap.parser) || !lexer_.may_end(gap.promise)) return;
             if (!is_found || is_better(gap.events, best)) best = gap.events;
             is_found = true;

@@ -8,7 +8,9 @@
 // begin as early and end as late as possible, the first one first.
 //
 // A part may have a temperature in place of a label. A thread has the temperatures of its open parts; threads that read
-// on alike have the same ones, for the ends of all open parts are still to come.
+// on alike have the same ones, for the ends of all open parts are still to come. Or it may have a bound in tokens: a
+// thread knows with which token each of these parts begins, and ends where one has too many. Recognition embeds
+// texts with a bound (token_counts.hpp); threads see the labels in them.
 //
 // Only texts that were accepted are read, and only where captures are asked for: recognition and masks know no marks.
 //
@@ -33,6 +35,7 @@ struct Mark {
     uint32_t label;
     bool opens;
     std::optional<double> temperature;  // of the part, which has no label then
+    std::optional<uint32_t> most;       // tokens of the part, which has neither then
 };
 
 class CaptureGrammar {
@@ -49,13 +52,29 @@ public:
         double temperature;
         const Heat* around;
     };
+    // An open part with a bound.
+    struct Bound {
+        uint32_t most;
+        size_t at;     // its first byte
+        size_t token;  // the number of the token with this byte
+        const Bound* around;
+    };
+    struct OpenParts {
+        const Heat* heat;
+        const Bound* bound;
+    };
+    // The end of the last lexeme that is not ignored, or of the last embedded text; the token with the byte before it.
+    struct End {
+        size_t at;
+        size_t token;
+    };
     struct Thread {
         ParserState parser;  // before the lexeme that is being read
         LexerState lexer;    // kNoLexeme if none is: at the start, or in an embedded text
         Promise promise;
         const Event* events;
-        const Heat* heat;
-        size_t end;  // of the last lexeme that is not ignored, or of the last embedded text
+        OpenParts open;
+        End end;
         std::optional<EmbeddedStrand> inner;
     };
     using Threads = std::vector<Thread>;
@@ -67,16 +86,21 @@ public:
                    std::vector<SymbolId> embedded, EmbeddedAutomaton* languages, const Allowance& allowance);
     // Of the same grammar over other automata.
     std::unique_ptr<CaptureGrammar> renewed(std::shared_ptr<SharedAutomata> shared, EmbeddedAutomaton* languages) const;
-    Threads start() { return {{parser_.start(), kNoLexeme, kNoPromise, nullptr, nullptr, 0, std::nullopt}}; }
-    // The threads after a token, or a text that counts as one, that begins at a byte of the text.
-    Threads read(const Threads& threads, std::string_view bytes, uint32_t token, size_t position, Arena& arena);
-    // The events of each reading of the text so far, without the first `skip` of them.
-    std::vector<Events> readings(const Threads& threads, size_t position, size_t skip, Arena& arena);
+    Threads start() { return {{parser_.start(), kNoLexeme, kNoPromise, nullptr, {}, {}, std::nullopt}}; }
+    // A place between two tokens.
+    struct Place {
+        size_t at;      // bytes before it
+        size_t tokens;  // before it
+    };
+    // The threads after a token, or a text that counts as one, that begins at a place.
+    Threads read(const Threads& threads, std::string_view bytes, uint32_t token, Place place, Arena& arena);
+    // The events of each reading of the text up to a place, without the first `skip` of them.
+    std::vector<Events> readings(const Threads& threads, Place place, size_t skip, Arena& arena);
     // The highest temperature of the innermost parts that are open, over all readings of the text so far; nothing if no
     // reading has one.
-    std::optional<double> temperature(const Threads& threads, size_t position, Arena& arena);
+    std::optional<double> temperature(const Threads& threads, Place place, Arena& arena);
     // The events of the best reading of the text as a whole; nothing if it may not end.
-    std::optional<Events> whole(const Threads& threads, size_t position, size_t skip, Arena& arena);
+    std::optional<Events> whole(const Threads& threads, Place place, size_t skip, Arena& arena);
     size_t memory_bytes() const;
 
 private:
@@ -85,29 +109,36 @@ private:
         ParserState parser;
         Promise promise;
         const Event* events;
-        const Heat* heat;
-        size_t end;
+        OpenParts open;
+        End end;
         bool is_marked;  // ignored lexemes cannot come first
+    };
+    // A byte of the text, which may be the one after its last.
+    struct Position {
+        size_t at;
+        size_t token;  // the number of its token
+        bool is_within_token;
+        End end() const { return {at, is_within_token ? token : token - 1}; }  // of what ends before it
     };
     struct Step {
         uint8_t byte;
-        size_t position;
-        bool is_within_token;
+        Position position;
         Arena& arena;
         Threads out, entered;  // those that begin an embedded text
     };
     template <class Visit>
-    void each_gap(const Thread& thread, size_t position, Arena& arena, const Visit& visit);
+    void each_gap(const Thread& thread, const Position& position, Arena& arena, const Visit& visit);
     // The places and threads from which the text so far may go on, or where it may end. `visit(events, heat)`.
     template <class Visit>
-    void each_reading(const Threads& threads, size_t position, Arena& arena, const Visit& visit);
+    void each_reading(const Threads& threads, Place place, Arena& arena, const Visit& visit);
     template <class Visit>
-    void each_marked(const Gap& gap, size_t position, Arena& arena, const Visit& visit);
+    void each_marked(const Gap& gap, const Position& position, Arena& arena, const Visit& visit);
+    bool pass(const Mark& mark, const Position& position, Gap& gap, Arena& arena);
+    bool has_room(const Bound* bound, size_t token) const;
     const Event* event(const Mark& mark, const Event* before, size_t at, Arena& arena);
-    static const Heat* heat(const Mark& mark, const Heat* around, Arena& arena);
     const std::vector<uint32_t>& marks_at(ParserState state);
     LexerState start_of(const Gap& gap);
-    bool can_go_on(const Gap& gap);
+    bool can_go_on(const Gap& gap, size_t token);
     void step(const Thread& thread, Step& step);
     void begin(const Gap& gap, Step& step);
     void add(const Thread& thread, Threads& to);
@@ -123,6 +154,7 @@ private:
     LexemeSets sets_;
     Lexer lexer_;
     FrameParser parser_;
+    bool ignores_;                                                     // some lexemes
     std::unordered_map<ParserState, std::vector<uint32_t>> marks_at_;  // numbers of marks
     std::vector<const Event*> here_;                                   // the events at one byte
 };

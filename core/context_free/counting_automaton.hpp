@@ -45,7 +45,7 @@ public:
     static const Pair& pair_of(const Configuration& config) {
         return *reinterpret_cast<const Pair*>(config.frame);  // the frames of this automaton are pairs
     }
-    EmbeddedAutomaton& counted() { return *counted_; }
+    Automaton& free() { return *free_; }
     // Whether the free reading has the same mask as the counted one.
     bool is_far(const Pair& pair) const { return pair.is_free && !is_tight_ && counted_->is_far(pair.counted); }
 
@@ -63,10 +63,10 @@ private:
     bool is_tight_ = false;  // some bound can be near as soon as its rule begins
 };
 
-// The automaton that has the embedded languages of a grammar; null if it embeds none.
+// The automaton that has the embedded languages of a grammar without its bounds; null if it embeds none.
 inline EmbeddedAutomaton* embedded_in(Automaton& automaton) {
-    if (auto* counting = dynamic_cast<CountingAutomaton*>(&automaton)) return &counting->counted();
-    return dynamic_cast<EmbeddedAutomaton*>(&automaton);
+    auto* counting = dynamic_cast<CountingAutomaton*>(&automaton);
+    return dynamic_cast<EmbeddedAutomaton*>(counting ? &counting->free() : &automaton);
 }
 
 }  // namespace schemagen

@@ -256,16 +256,17 @@ public:
     }
     // Marks of labelled parts, for a constraint of the same grammar without them (captures.hpp). `embedded`: the
     // terminals of its embedded languages, in their order; UINT32_MAX for one that no longer occurs. `marks`: label,
-    // whether it opens, and temperature.
-    void label(Constraint& constraint, const std::vector<std::pair<std::string, bool>>& terminals,
-               const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
-               const std::vector<SymbolId>& embedded,
-               const std::vector<std::tuple<SymbolId, uint32_t, bool, std::optional<double>>>& marks,
-               std::vector<std::string> labels) {
+    // whether it opens, temperature, and most tokens.
+    void label(
+        Constraint& constraint, const std::vector<std::pair<std::string, bool>>& terminals, const Lexemes& lexemes,
+        const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
+        const std::vector<SymbolId>& embedded,
+        const std::vector<std::tuple<SymbolId, uint32_t, bool, std::optional<double>, std::optional<uint32_t>>>& marks,
+        std::vector<std::string> labels) {
         std::vector<Mark> all;
         all.reserve(marks.size());
-        for (const auto& [terminal, label, opens, temperature] : marks)
-            all.push_back({terminal, label, opens, temperature});
+        for (const auto& [terminal, label, opens, temperature, most] : marks)
+            all.push_back({terminal, label, opens, temperature, most});
         ContextFreeGrammar grammar;
         {
             const Call call(*this);

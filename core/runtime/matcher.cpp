@@ -292,7 +292,7 @@ const CaptureGrammar::Threads& Matcher::follow_captures() {
         const size_t begin = history_[step].read;
         const std::string_view bytes = std::string_view(text_).substr(begin, history_[step + 1].read - begin);
         Followed next{step + 1,
-                      captures.read(followed_.back().threads, bytes, history_[step + 1].token, begin, *arena_)};
+                      captures.read(followed_.back().threads, bytes, history_[step + 1].token, {begin, step}, *arena_)};
         if (followed_.back().steps % kKeptEvery == 0)
             followed_.push_back(std::move(next));
         else
@@ -306,7 +306,7 @@ std::vector<CaptureGrammar::Events> Matcher::readings(size_t skip) {
         if (!constraint_->captures()) return std::vector<CaptureGrammar::Events>{};
         const CaptureGrammar::Threads& threads = follow_captures();
         const Scope scope(*arena_);
-        return constraint_->captures()->readings(threads, text_.size(), skip, *arena_);
+        return constraint_->captures()->readings(threads, end_of_text(), skip, *arena_);
     });
 }
 
@@ -315,7 +315,7 @@ std::optional<CaptureGrammar::Events> Matcher::whole_reading(size_t skip) {
         if (!constraint_->captures()) return std::optional<CaptureGrammar::Events>{};
         const CaptureGrammar::Threads& threads = follow_captures();
         const Scope scope(*arena_);
-        return constraint_->captures()->whole(threads, text_.size(), skip, *arena_);
+        return constraint_->captures()->whole(threads, end_of_text(), skip, *arena_);
     });
 }
 
@@ -324,7 +324,7 @@ std::optional<double> Matcher::temperature() {
     return stepping([&] {
         const CaptureGrammar::Threads& threads = follow_captures();
         const Scope scope(*arena_);
-        return constraint_->captures()->temperature(threads, text_.size(), *arena_);
+        return constraint_->captures()->temperature(threads, end_of_text(), *arena_);
     });
 }
 

@@ -74,6 +74,7 @@ private:
     template <class Task>
     auto reading(const Task& task);
     const CaptureGrammar::Threads& follow_captures();
+    CaptureGrammar::Place end_of_text() const { return {text_.size(), steps() - (terminated_ ? 1 : 0)}; }  // before EOS
     template <class Task>
     auto stepping(const Task& task);
     template <class Task>

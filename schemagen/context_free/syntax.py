@@ -134,10 +134,12 @@ class Mark(HashedOnce):
     Attributes:
         label: The label of the part; or the temperature at which its tokens are drawn.
         opens: Whether the part begins here; else it ends.
+        most: How many tokens the part may have, if it has a bound in place of a label.
     """
 
     label: str | float
     opens: bool
+    most: int | None = None
 
 
 @hashed_once
@@ -359,9 +361,9 @@ def bounded(inner: Expression, most: int | None, name: str = "") -> Expression:
     return TokenBound(inner, most, name) if most else EMPTY_TEXT
 
 
-def labelled(inner: Expression, label: str | float) -> Expression:
-    """``inner`` as a part that `Matcher.captures` finds, or that has a temperature."""
-    return sequence(Mark(label, opens=True), inner, Mark(label, opens=False))
+def labelled(inner: Expression, label: str | float, most: int | None = None) -> Expression:
+    """``inner`` as a part that `Matcher.captures` finds, or that has a temperature or a bound: see `Mark`."""
+    return sequence(Mark(label, opens=True, most=most), inner, Mark(label, opens=False, most=most))
 
 
 def marks_in(grammar: ContextFreeGrammar) -> list[Mark]:

@@ -18,7 +18,7 @@ from schemagen.context_free.syntax import (
     alternatives,
     counted_in,
     guests_in,
-    leaves,
+    labelled,
     marks_in,
     substituted,
 )
@@ -115,13 +115,14 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
             fix="use Lark.parse(text), or a grammar without tables",
         )
     marks = marks_in(grammar)
+    labels = list(dict.fromkeys(each.label for each in marks if isinstance(each.label, str)))
     marked = replace(grammar, rules=live_rules({**grammar.rules, **grammar.marked}))
-    marked = _with_visible_marks(marked, frozenset(made.guests))
+    marked = _with_marked_bounds(marked, frozenset(made.guests))
     marked = _with_optional(simplified(marked), made.empty)
     builder = builder_of(options)
     lowering = GrammarLowering(marked, builder, vocabulary)
-    labels = list(dict.fromkeys(each.label for each in marks if isinstance(each.label, str)))
     known = set(lowering.terminals)
+    bounds = [each for each in lowering.terminals if isinstance(each, Mark) and each.most is not None]
     builder.label(
         made.constraint,
         lowering.named_terminals(),
@@ -131,10 +132,14 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
         options.limits.max_alternatives,
         [lowering.number_of(guest) if guest in known else ABSENT for guest in made.guests],
         [
-            (lowering.number_of(mark), labels.index(mark.label), mark.opens, None)
-            if isinstance(mark.label, str)
-            else (lowering.number_of(mark), 0, mark.opens, mark.label)
-            for mark in marks
+            (
+                lowering.number_of(mark),
+                labels.index(mark.label) if isinstance(mark.label, str) and mark.most is None else 0,
+                mark.opens,
+                None if isinstance(mark.label, str) else mark.label,
+                mark.most,
+            )
+            for mark in [*marks, *bounds]
             if mark in known
         ],
         labels,
@@ -206,7 +211,7 @@ def _compile_counting(
         free = _compile(_replaced(_without_bounds(grammar), Guest), vocabulary, options, compiled)
         builder = builder_of(options)
         if builder.shares(counted.constraint) and builder.shares(free.constraint):
-            return replace(counted, constraint=builder.counting(free.constraint, counted.constraint))
+            return replace(free, constraint=builder.counting(free.constraint, counted.constraint))
     raise _replaced_too_often()
 
 
@@ -224,23 +229,19 @@ def _replaced(grammar: ContextFreeGrammar, by: Callable[[TokenRun | TokenBound],
     return replace(grammar, rules=reachable(rules, grammar.start))
 
 
-def _with_visible_marks(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -> ContextFreeGrammar:
-    """Return a marked grammar with guests for the texts whose tokens are counted; those with marks in them are not counted.
+def _with_marked_bounds(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -> ContextFreeGrammar:
+    """Return a marked grammar with marks around the texts with a bound, and guests for runs of whole tokens.
 
     Args:
         grammar: With marks in its rules; it only reads texts that were accepted.
-        guests: Those of the grammar without marks.
+        guests: Those of the grammar without marks and bounds.
     """
 
     def replacement(each: TokenRun | TokenBound) -> Expression:
         if isinstance(each, TokenBound):
-            rules = reachable({**grammar.rules, "": each.inner}, "")
-            if any(isinstance(leaf, Mark) for leaf in leaves(rules)):
-                return each.inner
+            return labelled(each.inner, "", each.most)
         if Guest(each) in guests:
             return Guest(each)
-        if isinstance(each, TokenBound):
-            return each.inner
         return Text(ast.ANY_STRING if each.within is None else each.within)
 
     while counted_in(grammar):
