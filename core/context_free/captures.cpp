@@ -79,7 +79,7 @@ const std::vector<uint32_t>& CaptureGrammar::marks_at(ParserState state) {
 
 // Whether a token may have a part of all open texts with a bound.
 bool CaptureGrammar::has_room(const Bound* bound, size_t token) const {
-    if (ignores_) return true;  // it may be ignored; what is not is counted where the text ends
+    if (ignores_) return true;  // the token may be ignored; others are counted where the part ends
     while (bound && token - bound->token < bound->most) bound = bound->around;
     return !bound;
 }
