@@ -120,7 +120,7 @@ class Completed(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More thoughts of the model before its answer; only with ``reasoning``, before all other events of the answer.
+    """More thoughts, or more of the draft, before an answer; with ``reasoning`` or ``draft``, before all its other events.
 
     Attributes:
         text: The new part, whole characters only. All parts together are `Generation.reasoning`, with the whitespace

@@ -33,9 +33,9 @@ class Generation(Generic[T]):
             transformers writes the text.
         passes: How often the model was called; fewer times than there are tokens if it read ahead. None as above.
         attempts: How many generations it took; more than one only with ``retries``.
-        reasoning: The thoughts of the model before its answer; None without ``reasoning=`` (see
-            `LanguageModel.run`).
-        reasoning_tokens: How many of the tokens are thoughts, including their end marker.
+        reasoning: The thoughts of the model before its answer, or its draft; None without ``reasoning=`` and ``draft=``
+            (see `LanguageModel.run`).
+        reasoning_tokens: How many of the tokens are thoughts or draft, with the fixed text between them and the answer.
         finish_reason: Why the text ended. "complete" if it ended where the model wanted it to, or where nothing more
             could be written. "budget" if ``max_new_tokens`` closed it: either the budget left out, at some token, the
             likeliest one that the grammar allows, because the text could not have been completed in time after it; or
@@ -55,6 +55,11 @@ class Generation(Generic[T]):
     interventions: int | None = None
     passes: int | None = None
     finish_reason: FinishReason = "complete"
+
+    @property
+    def draft(self) -> str | None:
+        """The draft of the model before its answer: the same as `reasoning`."""
+        return self.reasoning
 
     @property
     def new_tokens(self) -> int:

@@ -132,6 +132,7 @@ class BatchCommand:
             self.target,
             model=self.model,
             max_new_tokens=self.options.get("max_new_tokens"),
+            draft=self.options.get("draft"),
             seed=self.seed,
             shard=f"{shard.number}/{shard.of}" if shard.of > 1 else None,
             prompt_column=self.columns.prompt,

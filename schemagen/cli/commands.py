@@ -109,6 +109,13 @@ MaxNewTokensOption = Annotated[
     int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
 ]
 
+DraftOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Let the model write a free draft of at most N tokens first.", show_default="none"
+    ),
+]
+
 
 def print_version(wanted: bool) -> None:
     """Print the version and stop, if the option was given."""
@@ -144,13 +151,14 @@ def generate(
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
     as_: AsOption = Format.JSON,
+    draft: DraftOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the text while it is generated.")] = False,
 ) -> None:
     """Generate one instance of SPEC from PROMPT and print it, as JSON or in another format."""
     from schemagen.cli.generation import generate_one, stream_one
 
     target = read_spec(spec)
-    options = {"as_": None if as_ is Format.JSON else as_.value, "max_new_tokens": max_new_tokens}
+    options = {"as_": None if as_ is Format.JSON else as_.value, "max_new_tokens": max_new_tokens, "draft": draft}
     if stream:
         show_note(stream_one(target, prompt, model=model, options=options))
         return
@@ -223,6 +231,7 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     ] = None,
     retries: Annotated[int, typer.Option(min=0, help="Further attempts for a row whose value is refused.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Sample; row i has this seed plus i.", show_default="greedy")] = None,
+    draft: DraftOption = None,
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
@@ -235,6 +244,8 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     options: BatchOptions = {"batch_size": batch_size, "retries": retries, "max_new_tokens": max_new_tokens}
     if seed is not None:
         options["do_sample"] = True
+    if draft is not None:
+        options["draft"] = draft
     command = BatchCommand(
         spec=spec,
         target=read_spec(spec),
@@ -279,6 +290,7 @@ def eval_(  # noqa: PLR0913 - every option is a parameter
     output: Annotated[
         Path | None, typer.Option(help="File for all answers, as JSON Lines.", show_default="none")
     ] = None,
+    draft: DraftOption = None,
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
@@ -287,14 +299,15 @@ def eval_(  # noqa: PLR0913 - every option is a parameter
 
     if spec == source == "-":
         raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
-    options = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    given = {"max_new_tokens": max_new_tokens, "draft": draft}
+    options = {name: value for name, value in given.items() if value is not None}
     asked = Asked(prompt_column, count, ignore or (), system, not constrained_only, options)
     run_evaluation(read_spec(spec), source, asked, model=model, record=output)
 
 
 @app.command()
 @render_errors()
-def call(
+def call(  # noqa: PLR0913 - every option is a parameter
     functions: Annotated[
         str,
         typer.Argument(
@@ -309,6 +322,7 @@ def call(
     stream: Annotated[
         bool, typer.Option("--stream", help="Print words, and on standard error arguments, while they are written.")
     ] = False,
+    draft: DraftOption = None,
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
@@ -316,7 +330,7 @@ def call(
     from schemagen.cli.generation import call_one, show_call, stream_one_call
 
     ask = stream_one_call if stream else call_one
-    options = {"tool_choice": None if words else "required", "max_new_tokens": max_new_tokens}
+    options = {"tool_choice": None if words else "required", "max_new_tokens": max_new_tokens, "draft": draft}
     found = ask(read_functions(functions), prompt, model=model, options=options)
     if stream and isinstance(found, str):
         return  # its words are on the screen

@@ -21,7 +21,15 @@ from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.finish_reason import finish_reason
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.options import WARNED_ABOUT, complete_options
-from schemagen.decode.row_sampling import SAMPLING, RowSampler, can_sample_rows, samples, seed_of, way_of
+from schemagen.decode.row_sampling import (
+    SAMPLING,
+    RowSampler,
+    can_sample_rows,
+    effective_option,
+    samples,
+    seed_of,
+    way_of,
+)
 from schemagen.decode.speculation import Loop, Run, can_read_ahead, decode_ahead
 from schemagen.decode.text import is_drawn
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
@@ -223,6 +231,8 @@ def generate_rows(
         seeds: One per row; None if the row need not be reproducible.
     """
     options = {"eos_token_id": list(ends), "pad_token_id": ends[0], **options}
+    if processor.has_inner_ends:
+        options |= _ends_of_rows(model, options, processor, inputs["input_ids"].device)
     processors = [*(options.pop("logits_processor", None) or []), processor]
     known = [seed for seed in seeds if seed is not None]
     has_temperatures = processor.has_temperatures
@@ -239,6 +249,44 @@ def generate_rows(
         output = model.generate(**inputs, **options, logits_processor=processors)
     sequences: torch.Tensor = getattr(output, "sequences", output)
     return sequences
+
+
+class _RowsOver:
+    """Ends the rows of ``generate`` whose matchers have read their last token; a stopping criterion of transformers.
+
+    Attributes:
+        eos_token_id: Tells ``generate`` that rows end on their own, so that it pads them.
+    """
+
+    def __init__(self, processor: LogitsProcessor, eos_token_id: torch.Tensor) -> None:
+        self._processor = processor
+        self.eos_token_id = eos_token_id
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+        """Return bool [B]: which rows of int64 [B, T] are over."""
+        del scores
+        return torch.tensor(self._processor.ended(input_ids), device=input_ids.device)
+
+
+def _ends_of_rows(
+    model: Any, options: Mapping[str, Any], processor: LogitsProcessor, device: torch.device
+) -> dict[str, Any]:
+    """Return the options under which an EOS token ends a row only where the grammar says so.
+
+    Raises:
+        OptionError: The search does not read one token of each row at a time.
+    """
+    beams = effective_option(model, options, "num_beams", 1)
+    others = ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha")
+    if beams > 1 or any(options.get(name) for name in others):
+        raise OptionError(
+            "a draft, or a grammar that names EOS, beside beams, an assistant or contrastive search",
+            why="these end a text at its first EOS token, and here one stands inside it",
+            fix="leave them out; lm.assistant = model proposes tokens for any text",
+        )
+    never = model.config.get_text_config().vocab_size  # an id that no token has
+    over = _RowsOver(processor, torch.tensor(options["eos_token_id"], device=device))
+    return {"eos_token_id": [never], "stopping_criteria": [*(options.get("stopping_criteria") or []), over]}
 
 
 def decode_freely(

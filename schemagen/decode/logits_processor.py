@@ -65,6 +65,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     Attributes:
         has_temperatures: Whether a rule of a grammar has a temperature. Where ``generate`` samples, it goes before that of the
             call.
+        has_inner_ends: Whether an EOS token may stand inside a text of a grammar.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.
@@ -91,6 +92,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         several = grammar if isinstance(grammar, (list, tuple)) else [cast("Constraint | None", grammar)]
         check_grammars(type(self).__name__, several)
         self.has_temperatures = any(each is not None and each.has_temperatures for each in several)
+        self.has_inner_ends = any(each is not None and each.has_inner_ends for each in several)
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
@@ -144,6 +146,15 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         """
         sequences: Sequences = self._generation.sequences
         return [None if cursor is None else cursor.temperature() for cursor in sequences.cursors]
+
+    def ended(self, input_ids: torch.Tensor) -> list[bool]:
+        """Return which rows are over, given the last call's rows with a token more each."""
+        sequences: Sequences = self._generation.sequences
+        return [
+            cursor is not None
+            and (cursor.is_over or (last in cursor.grammar.vocabulary.eos_token_ids and cursor.matcher.is_accepting()))
+            for cursor, last in zip(sequences.cursors, input_ids[:, -1].tolist(), strict=True)
+        ]
 
     def reset(self) -> None:
         """Forget the last generation of this thread, and the measurements.

@@ -200,6 +200,11 @@ class Constraint(Engine, Protocol):
         ...
 
     @property
+    def has_inner_ends(self) -> bool:
+        """Whether an EOS token may stand inside a text, as after a draft, so that a text is over where its matcher says so."""
+        ...
+
+    @property
     def token_table(self) -> Any:
         """The table over tokens for devices; None if there is none."""
         ...

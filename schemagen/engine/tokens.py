@@ -42,6 +42,12 @@ def marked_for(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Vocabular
     return vocabulary.marked(frozenset(token_id for token_id in named if vocabulary.tokens[token_id]))
 
 
+def has_inner_ends(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> bool:
+    """Whether a grammar names an EOS token of a vocabulary, which then may stand inside a text."""
+    ends = {*vocabulary.eos_token_ids}
+    return any(not ends.isdisjoint(any_ids_of(token, vocabulary)) for token in tokens_in(grammar))
+
+
 def with_text_tokens(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> ContextFreeGrammar:
     """Return a grammar that counts the ordinary tokens of text which it names by their ids, if it names any.
 

@@ -215,7 +215,7 @@ def _free(lm: LanguageModel, prompt: Any, grammar: Grammar, options: Mapping[str
     from schemagen.request.settings import token_ids_of
 
     shown = {name: options[name] for name in ("show_schema", "chat_template") if name in options}
-    decoding = {name: value for name, value in options.items() if name not in {*shown, "retries"}}
+    decoding = {name: value for name, value in options.items() if name not in {*shown, "retries", "draft", "reasoning"}}
     started = time.perf_counter()
     text = lm.render(prompt, grammar, **shown)
     templated = bool(shown.get("chat_template", True) and getattr(lm.tokenizer, "chat_template", None))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 from typing_extensions import TypeVar
 
 from schemagen.checks import check_text
+from schemagen.engine.tokens import has_inner_ends
 from schemagen.errors import OptionError, SchemagenError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, unordered
@@ -146,6 +147,15 @@ class Grammar(Generic[T]):
     def has_temperatures(self) -> bool:
         """Whether a rule has a temperature: see `Matcher.temperature`."""
         return self._implementation.has_temperatures
+
+    @property
+    def has_inner_ends(self) -> bool:
+        """Whether an EOS token may stand inside a text, as in a grammar that names one."""
+        return self._has_inner_ends
+
+    @cached_property
+    def _has_inner_ends(self) -> bool:
+        return self.names_tokens and has_inner_ends(cast("ContextFree[Any]", self.spec).rules(), self.vocabulary)
 
     @property
     def counts_tokens(self) -> bool:

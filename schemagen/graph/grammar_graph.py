@@ -42,7 +42,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.engine.native.context_free import Labelable, compile_to_label, label
 from schemagen.engine.options import DEFAULT_LIMITS, Options
-from schemagen.engine.tokens import marked_for, with_text_tokens
+from schemagen.engine.tokens import has_inner_ends, marked_for, with_text_tokens
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.languages import Assembly, has_no_lexer
@@ -107,6 +107,15 @@ class GrammarGraph:
     def has_temperatures(self) -> bool:
         """Whether a rule of a part has a temperature: see `Matcher.temperature`."""
         return self._has_temperatures
+
+    @property
+    def has_inner_ends(self) -> bool:
+        """Whether an EOS token may stand inside a text: see `Constraint.has_inner_ends`."""
+        return self._has_inner_ends
+
+    @cached_property
+    def _has_inner_ends(self) -> bool:
+        return has_inner_ends(self._rules, self.vocabulary)
 
     @cached_property
     def token_table(self) -> _core.TokenTable | None:
@@ -203,6 +212,8 @@ def rules_of(parts: tuple[Part, ...], starts: Iterable[int]) -> ContextFreeGramm
     marked: dict[str, Expression] = {}
     for index in _by_preference(parts, starts):
         text, rest = bodies[index]
+        temperature = parts[index].temperature
+        text = text if temperature is None else labelled(text, float(temperature))
         marked[calls[index].name] = sequence(labelled(text, str(index)), rest)
     return replace(grammar, marked=_temperatures(grammar) | marked)
 

@@ -35,6 +35,7 @@ class Part:
         final: Whether the whole text may end with this part.
         label: The caller's name for the part.
         most_tokens: How many tokens its text has at most; None for any number.
+        temperature: The temperature of its tokens; None for that of the call.
     """
 
     language: ast.Regex | Grammar | None
@@ -43,6 +44,7 @@ class Part:
     final: bool = False
     label: Any = "the text"
     most_tokens: int | None = None
+    temperature: float | None = None
 
 
 class Span(NamedTuple):

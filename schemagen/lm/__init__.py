@@ -6,10 +6,12 @@ torch and transformers are imported when a model is loaded, not with this packag
 from schemagen.generation import Failure, Generation
 from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.load import from_transformers, load, load_bundled
+from schemagen.options.draft import Draft
 from schemagen.options.reasoning import Reasoning
 from schemagen.options.speculation import Speculation
 
 __all__ = [
+    "Draft",
     "Failure",
     "Generation",
     "LanguageModel",

@@ -23,6 +23,7 @@ from schemagen.request.answer_request import AnswerForm, AnswerRequest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from schemagen.decode.batch import Row
     from schemagen.decode.generate import Decoded
     from schemagen.grammar.grammar import Grammar
     from schemagen.request.attempts import Prepared
@@ -283,23 +284,27 @@ def _decoded(
     batch: Batch, asked: Sequence[tuple[_Row, AnswerRequest]]
 ) -> Iterator[tuple[_Row, AnswerRequest, Decoded | Exception]]:
     """Call the model once per row; yield the rows with their texts or errors, as they come."""
-    from schemagen.decode.batch import Row, decode_batch
+    from schemagen.decode.batch import decode_batch
+    from schemagen.request.best_of import chosen, rows_of
 
     ready: list[tuple[_Row, AnswerRequest, Prepared]] = []
     prompts: list[Row] = []
+    written: dict[int, list[Decoded | Exception]] = {}
     for row, request in asked:
         prepared = _prepared(request)
         if isinstance(prepared, Exception):
             yield row, request, prepared
         else:
-            ready.append((row, request, prepared))
-            prompts.append(Row(prepared.token_ids, prepared.constraint, row.seed))
+            ready += [(row, request, prepared)] * request.best_of
+            prompts += rows_of(request, prepared, row.seed)
     lm = batch.settings.lm
     options = {"pad_token_id": lm.tokenizer.pad_token_id, **batch.settings.generate_kwargs}
     options |= {"batch_size": batch.batch_size, "speculation": lm.speculation, "told": batch.told}
     for index, outcome in decode_batch(lm.model, prompts, **options):
         row, request, prepared = ready[index]
-        yield row, request, outcome if isinstance(outcome, Exception) else prepared.answer_of(outcome)
+        written.setdefault(row.index, []).append(outcome)
+        if len(written[row.index]) == request.best_of:
+            yield row, request, chosen(request, prepared, written.pop(row.index))
 
 
 def _prepared(request: AnswerRequest) -> Prepared | Exception:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from schemagen.lm.scoring import Score
     from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.options import DecodingOptions, ShowSchema
+    from schemagen.options.draft import Draft
     from schemagen.options.reasoning import Reasoning
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers import TextFormat
@@ -207,6 +208,7 @@ class LanguageModel(Asking, ToolCaller):
         spec: Any,
         *,
         reasoning: bool | int | Reasoning = False,
+        draft: bool | int | Draft = False,
         as_: TextFormat = "json",
         show_schema: ShowSchema = True,
         chat_template: bool = True,
@@ -214,7 +216,7 @@ class LanguageModel(Asking, ToolCaller):
         """Return the exact text that `run` sends to the model; arguments as for `run`."""
         form = AnswerForm(show_schema=show_schema, chat_template=chat_template, as_=as_)
         messages = form.messages(prompt, form.grammar(self, spec))
-        thinker = reasoning_format(self, reasoning)
+        thinker = reasoning_format(self, reasoning, draft)
         return render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker)[0]
 
     def __repr__(self) -> str:

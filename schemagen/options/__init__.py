@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from schemagen.calling import Profile, Tool, ToolCall
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.options.draft import Draft
     from schemagen.options.reasoning import Reasoning
     from schemagen.writers import TextFormat
 
@@ -80,6 +81,7 @@ class AnswerOptions(DecodingOptions, total=False):
     property_order: PropertyOrder
     as_: TextFormat
     reasoning: bool | int | Reasoning
+    draft: bool | int | Draft
     show_schema: ShowSchema
     chat_template: bool
 
@@ -122,6 +124,7 @@ class StreamCallOptions(DecodingOptions, total=False):
 
     seed: int | None
     reasoning: bool | int | Reasoning
+    draft: bool | int | Draft
     profile: str | Profile | None
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.checks import check_flag, check_seed
 from schemagen.grammar.reading import check_property_order, check_whitespace
 from schemagen.options import DecodingOptions, names_of
+from schemagen.options.draft import as_draft
 from schemagen.options.reasoning import as_reasoning
 from schemagen.options.values import (
     a_number,
@@ -175,6 +176,10 @@ _ROWS = (
     Option(
         "reasoning", "Whether the model thinks before it answers, and in how many tokens", _checked(as_reasoning), "False",
         ("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"),
+    ),
+    Option(
+        "draft", "Whether the model writes a free draft before it answers, and in how many tokens", _checked(as_draft), "False",
+        ("scratchpad", "cot", "chain_of_thought"),
     ),
     Option(
         "show_schema", 'The answer in the prompt: True or "shape", "json_schema", "example", "typescript"; or False',

@@ -193,6 +193,8 @@ def render(
     them and a line break at the end. The options are those of the template.
     """
     templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
+    if thinker is not None and thinker.instruction:
+        messages = _extended(messages, thinker.instruction)
     if templated:
         text = apply_template(tokenizer, messages, thinking=thinker is not None, **options)
     else:

@@ -92,22 +92,39 @@ class ReasoningFormat:
         end: The text between the thoughts and the answer.
         max_tokens: Most tokens of thoughts.
         specials: The special tokens in ``end``, with their ids.
+        ends: Tokens that end the thoughts before ``end``; if there are none, the first piece of ``end`` does.
+        instruction: The sentence in the prompt that asks for the thoughts; empty for none.
+        temperature: The temperature of the thoughts; None for that of the call.
+        best_of: How many thoughts to write, each with its answer, of which the likeliest counts.
     """
 
     begin: str
     end: str
     max_tokens: int
     specials: tuple[tuple[str, int], ...]
+    ends: tuple[int, ...] = ()
+    instruction: str = ""
+    temperature: float | None = None
+    best_of: int = 1
 
     @property
     def pieces(self) -> list[tuple[str, int | None]]:
         """The pieces of ``end``: the marker and the texts after it, each with its id if it is a special token, else None."""
         ids = dict(self.specials)
-        return [(piece, ids.get(piece)) for piece in _pieces(self.end, ids)]
+        pieces = _split(self.end, ids) if self.ends else _pieces(self.end, ids)
+        return [(piece, ids.get(piece)) for piece in pieces]
 
     @classmethod
-    def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> ReasoningFormat | None:
+    def of(
+        cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary, **more: Any
+    ) -> ReasoningFormat | None:
         """Read the argument ``reasoning`` of `LanguageModel.run`; return None for no thoughts.
+
+        Args:
+            given: The argument.
+            tokenizer: The tokenizer of the model.
+            vocabulary: Its vocabulary.
+            more: Other attributes.
 
         Raises:
             OptionError: The value is wrong, or the model's chat template does not support thoughts.
@@ -124,7 +141,7 @@ class ReasoningFormat:
                     why="no answer could follow",
                     fix="name a marker after which the model goes on",
                 )
-        return cls(begin, end, reasoning.max_tokens, tuple(specials))
+        return cls(begin, end, reasoning.max_tokens, tuple(specials), **more)
 
     def before(self, grammar: Grammar) -> ReasoningGrammar:
         """Return the grammar of thoughts followed by a text of a grammar.
@@ -165,15 +182,21 @@ def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
     """Return the opening and the end of the thoughts: those in the options, or those of the tokenizer's chat template."""
     if reasoning.end:
         return reasoning.begin, reasoning.end
-    template = template_text(tokenizer)
-    for markers in THOUGHT_MARKERS:
-        if all(sign in template for sign in markers.signs):
-            return markers.begin, markers.end
+    markers = markers_of(tokenizer)
+    if markers is not None:
+        return markers.begin, markers.end
+    has_template = bool(template_text(tokenizer))
     raise OptionError(
         "this model has no known way to think before it answers",
-        why="its chat template has no marker of thoughts" if template else "its tokenizer has no chat template",
-        fix="leave `reasoning` out, or name the markers: schemagen.lm.Reasoning(begin=..., end=...)",
+        why="its chat template has no marker of thoughts" if has_template else "its tokenizer has no chat template",
+        fix="write draft=True in place of reasoning, or name the markers: schemagen.lm.Reasoning(begin=..., end=...)",
     )
+
+
+def markers_of(tokenizer: Any) -> ThoughtMarkers | None:
+    """Return the markers of thoughts that the chat template of a tokenizer has; None if it has none that are known."""
+    template = template_text(tokenizer)
+    return next((each for each in THOUGHT_MARKERS if all(sign in template for sign in each.signs)), None)
 
 
 class ReasoningGrammar(GrammarGraph):
@@ -192,10 +215,10 @@ class ReasoningGrammar(GrammarGraph):
         parts = _thinking([*answer.parts, Part(None, answer.starts, label=_ANSWER)], thinker, vocabulary)
         language = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
         most = thinker.max_tokens + (language.matcher().tokens_to_finish() or 0)
-        parts[-1] = replace(parts[-1], most_tokens=most)
+        parts[-1] = replace(parts[-1], most_tokens=most, temperature=thinker.temperature)
         super().__init__(parts, [len(parts) - 1], vocabulary, answer.limits)
         marker, marker_id = thinker.pieces[0]
-        self.marker = marker.encode() if marker_id is None else b""
+        self.marker = marker.encode() if marker_id is None and not thinker.ends else b""
         self.thought_tokens = most + _most_tokens(thinker)
 
     def thought_reader(self) -> ThoughtReader:
@@ -252,10 +275,8 @@ class ThoughtReader:
         """
         before = len(self._data)
         for token_id in token_ids:
-            if token_id in self._vocabulary.eos_token_ids:
-                continue
             if self._start is not None:
-                self._data += self._vocabulary.tokens[token_id]
+                self._data += b"" if token_id in self._vocabulary.eos_token_ids else self._vocabulary.tokens[token_id]
                 continue
             if not self._reader.accept_token(token_id):
                 break
@@ -305,27 +326,35 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
     Raises:
         OptionError: The vocabulary cannot write the end of the thoughts.
     """
-    (marker, marker_id), *rest = thinker.pieces
 
-    def add(language: ast.Regex, token_id: int | None, label: str) -> None:
+    def add(language: ast.Regex, token_ids: tuple[int, ...], label: str) -> None:
         """Add a part that leads to the last one, across a special token or directly."""
         following = (len(parts) - 1,)
         if compile_language(language, vocabulary).matcher().tokens_to_finish() is None:
             raise _unwritable(thinker.end)
-        if token_id is None:
-            parts.append(Part(language, following, label=label))
-        else:
-            parts.append(Part(language, special={token_id: following}, label=label))
+        special = dict.fromkeys(token_ids, following)
+        parts.append(Part(language, () if special else following, special=special, label=label))
 
-    for piece, token_id in reversed(rest):
-        add(ast.literal(piece) if token_id is None else ast.EPSILON, token_id, f"{piece!r}")
-    add(text_up_to(marker) if marker_id is None else text_without([marker]), marker_id, _THOUGHTS)
+    pieces = thinker.pieces
+    for piece, token_id in reversed(pieces if thinker.ends else pieces[1:]):
+        language, ids = (ast.literal(piece), ()) if token_id is None else (ast.EPSILON, (token_id,))
+        add(language, ids, f"{piece!r}")
+    if thinker.ends:
+        add(ast.ANY_STRING, thinker.ends, _THOUGHTS)
+        return parts
+    marker, marker_id = pieces[0]
+    if marker_id is None:
+        add(text_up_to(marker), (), _THOUGHTS)
+    else:
+        add(text_without([marker]), (marker_id,), _THOUGHTS)
     return parts
 
 
 def _most_tokens(thinker: ReasoningFormat) -> int:
-    (_, marker_id), *rest = thinker.pieces
-    return (marker_id is not None) + sum(len(piece.encode()) if each is None else 1 for piece, each in rest)
+    first, *rest = thinker.pieces
+    ends = bool(thinker.ends) or first[1] is not None
+    after = [first, *rest] if thinker.ends else rest
+    return ends + sum(len(piece.encode()) if each is None else 1 for piece, each in after)
 
 
 def _unwritable(end: str) -> OptionError:
@@ -338,9 +367,14 @@ def _unwritable(end: str) -> OptionError:
 
 def _pieces(end: str, specials: Iterable[str]) -> list[str]:
     """Cut the end of the thoughts into the marker and the texts after it; each special token is a piece of its own."""
-    pattern = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
-    first, *rest = [piece for piece in (re.split(f"({pattern})", end) if pattern else [end]) if piece]
+    first, *rest = _split(end, specials)
     if not first.strip():
         return rest
     marker = first.rstrip()
     return [piece for piece in (marker, first[len(marker) :], *rest) if piece]
+
+
+def _split(text: str, specials: Iterable[str]) -> list[str]:
+    """Cut a text into special tokens and the texts between them."""
+    pattern = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
+    return [piece for piece in (re.split(f"({pattern})", text) if pattern else [text]) if piece]

@@ -150,6 +150,19 @@ class Request(ABC):
         text, templated = self.render()
         return Prepared(self.settings, token_ids_of(self.settings.lm, text, templated=templated), self.constraint)
 
+    @property
+    def best_of(self) -> int:
+        """How many drafts the model writes, of which the best one counts."""
+        return 1 if self.settings.thinker is None else self.settings.thinker.best_of
+
+    def decode(self) -> Decoded:
+        """Have the model write a text; errors as for `Prepared.decode`."""
+        if self.best_of == 1:
+            return self.prepare().decode()
+        from schemagen.request.best_of import decode_best
+
+        return decode_best(self)
+
     def split(self, decoded: Decoded) -> Output:
         """Remove the thoughts from the generated text."""
         if self.thinking is None:
@@ -202,5 +215,5 @@ def complete_request(request: Request) -> Generation[Any]:
     """
     outcome: Generation[Any] | Request = request
     while isinstance(outcome, Request):
-        outcome = outcome.complete(outcome.prepare().decode())
+        outcome = outcome.complete(outcome.decode())
     return outcome

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from schemagen.errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -82,7 +84,7 @@ class Settings:
 
         Args:
             lm: The model.
-            options: ``reasoning``, ``retries``, ``seed``, and those of ``model.generate``.
+            options: ``reasoning``, ``draft``, ``retries``, ``seed``, and those of ``model.generate``.
             known: Names that the method takes, besides those of transformers.
             beside: Other parameters of the method, which the user may have misspelt.
             streamed: Whether the answer is streamed, which rules out some options.
@@ -97,21 +99,35 @@ class Settings:
         check_names(options, lm.model, known, beside=beside)
         checked = check_options(options, lm.tokenizer)
         retries, seed = checked.pop("retries", 0), checked.pop("seed", None)
-        thinker = reasoning_format(lm, checked.pop("reasoning", False))
+        thinker = reasoning_format(lm, checked.pop("reasoning", False), checked.pop("draft", False))
+        if streamed and thinker is not None and thinker.best_of > 1:
+            raise OptionError(
+                f"best_of={thinker.best_of} in a stream",
+                why="which draft is the best is known at the end alone",
+                fix="leave it out, or do not stream",
+            )
         return cls(lm, checked, thinker, retries, seed)
 
 
-def reasoning_format(lm: ModelAccess, reasoning: Any) -> ReasoningFormat | None:
-    """Return how a model is to think before it answers; None if it is not to think.
+def reasoning_format(lm: ModelAccess, reasoning: Any, draft: Any = False) -> ReasoningFormat | None:
+    """Return how a model is to think, or to write a draft, before it answers; None if it does neither.
 
     Raises:
-        OptionError: The option is invalid, or the model's chat template supports no thoughts.
+        OptionError: An option is invalid, both are given, or the model's chat template supports no thoughts.
     """
-    if reasoning is False:
+    if not reasoning and not draft:
         return None
+    if reasoning and draft:
+        raise OptionError(
+            "reasoning= beside draft=",
+            why="a draft is the thinking of a model that has no format for thoughts, and thoughts where it has one",
+            fix="leave one of them out",
+        )
+    from schemagen.prompts.drafting import draft_format
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
-    return ReasoningFormat.of(reasoning, lm.tokenizer, lm.vocabulary)
+    make, given = (draft_format, draft) if draft else (ReasoningFormat.of, reasoning)
+    return make(given, lm.tokenizer, lm.vocabulary)
 
 
 def token_ids_of(lm: ModelAccess, text: str, *, templated: bool) -> tuple[int, ...]:

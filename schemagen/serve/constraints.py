@@ -62,7 +62,7 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
 
 def compiled_fields(request: ChatRequest | CompletionRequest) -> list[str]:
     """Return the names of the fields of a request that need a compilation."""
-    others = {"tools": getattr(request, "tools", None), "reasoning": request.reasoning}
+    others = {"tools": getattr(request, "tools", None), "reasoning": request.reasoning or request.draft}
     return [*constraint_fields(request), *(name for name, given in others.items() if given)]
 
 

@@ -128,7 +128,7 @@ class ContinuousBatches:
                 list(job.token_ids),
                 request_id=name,
                 max_new_tokens=job.max_new_tokens,
-                eos_token_id=self._ends,
+                eos_token_id=[] if job.constraint is not None and job.constraint.has_inner_ends else self._ends,
                 job=_Ticket(name, job),
             )
 

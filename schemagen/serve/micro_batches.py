@@ -219,7 +219,7 @@ class MicroBatches:
         inputs = inputs_of([(*job.token_ids, *job.generated) for job in jobs], self._pad, model.device)
         most = max(job.max_new_tokens - len(job.generated) for job in jobs)
         options = complete_options(model, inputs["input_ids"].shape[1], {"max_new_tokens": most})
-        ends = list(self._lm.vocabulary.eos_token_ids)
+        ends = [self._lm.vocabulary.size]  # no token: the segment ends by itself, and EOS may stand inside a text
         step = _Step(self._chooser, jobs, self._wants_end)
         model.generate(**inputs, **options, eos_token_id=ends, pad_token_id=self._pad, logits_processor=[step])
 

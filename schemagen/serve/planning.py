@@ -155,9 +155,9 @@ class Planner:
             OptionError: The chat template of the model supports no thoughts.
         """
         try:
-            return reasoning_format(self.lm, request.reasoning)
+            return reasoning_format(self.lm, request.reasoning, request.draft)
         except SchemagenError as error:
-            about(error, "reasoning")
+            about(error, "draft" if request.draft else "reasoning")
             raise
 
     def completion(self, request: CompletionRequest) -> Plan:
@@ -165,6 +165,8 @@ class Planner:
         grammar, _ = self.compiler.grammar_of(request)
         if request.reasoning:
             raise unsupported("schemagen.reasoning", "reasoning without a chat", "ask in a chat")
+        if request.draft:
+            raise unsupported("schemagen.draft", "a draft without a chat", "ask in a chat")
         prompts = request.prompts
         if not prompts or len(prompts) * request.n > self.limits.max_choices:
             raise _too_many("prompt and n", len(prompts) * request.n, self.limits.max_choices)

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
+from schemagen.options.draft import Draft
 from schemagen.options.reasoning import DEFAULT_MAX_TOKENS, Reasoning
 from schemagen.serve.errors import RequestError, unsupported
 
@@ -144,6 +145,15 @@ class Thoughts(Part):
     end: str = Field("", max_length=200)
 
 
+class DraftOptions(Part):
+    """A draft, as `schemagen.lm.Draft`; a stream could not choose among several."""
+
+    max_tokens: int = Field(Draft().max_tokens, ge=1)
+    prompt: str = Field(Draft().prompt, max_length=2000)
+    answer: str = Field(Draft().answer, min_length=1, max_length=2000)
+    temperature: float | None = Field(None, ge=0, le=100)
+
+
 class Extension(Part):
     """The field ``schemagen``: options that only this server has.
 
@@ -153,6 +163,7 @@ class Extension(Part):
         whitespace: Where JSON may contain whitespace, as for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
         reasoning: Whether the model thinks before it answers, in how many tokens, or in which format.
+        draft: Whether the model writes a free draft before it answers, in how many tokens, or how it is asked for.
     """
 
     trace: bool = False
@@ -160,6 +171,7 @@ class Extension(Part):
     whitespace: Literal["flexible", "compact", "spaced", "any"] = "flexible"
     property_order: Literal["schema", "any"] = "schema"
     reasoning: StrictBool | Annotated[StrictInt, Field(ge=1)] | Thoughts | None = None
+    draft: StrictBool | Annotated[StrictInt, Field(ge=1)] | DraftOptions | None = None
 
 
 class Harmless(Part):
@@ -273,6 +285,16 @@ class CommonRequest(Harmless):
                 code="several-constraints",
             )
         return next(iter(found.values()), False)
+
+    @property
+    def draft(self) -> bool | int | Draft:
+        """The draft before the answer, as `LanguageModel.run` takes it.
+
+        Raises:
+            OptionError: The answer after it is not asked for.
+        """
+        given = self.extension.draft
+        return Draft(**given.model_dump()) if isinstance(given, DraftOptions) else given or False
 
     def _thinking(self) -> dict[str, bool | int | None]:
         """The other fields that ask for thoughts, by name."""
