@@ -112,6 +112,14 @@ bool CountingAutomaton::text_matters(const Configuration& config) const {
     return guide_of(*counted_).text_matters(pair_of(config).counted);
 }
 
+// Equal identities are those of one of the readings, whose embedded texts may take more or fewer tokens.
+Configuration CountingAutomaton::least_constrained(const Configuration& config, Arena& arena) {
+    Pair least = pair_of(config);
+    least.counted = guide_of(*counted_).least_constrained(least.counted, arena);
+    least.free = guide_of(*free_).least_constrained(least.free, arena);
+    return with(least, arena);
+}
+
 Configuration CountingAutomaton::keep(const Configuration& config, Arena& arena) {
     Pair kept = pair_of(config);
     kept.counted = guide_of(*counted_).keep(kept.counted, arena);

@@ -54,6 +54,7 @@ private:
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
     bool stays_inside(const Configuration&, const Configuration&) override { return false; }
+    Configuration least_constrained(const Configuration& config, Arena& arena) override;
     Configuration keep(const Configuration& config, Arena& arena) override;
 
     std::shared_ptr<SharedAutomata> shared_;

@@ -401,7 +401,8 @@ Configuration EmbeddedAutomaton::least_constrained(const Configuration& config, 
     const std::span<const EmbeddedStrand> strands = strands_of(config);
     std::vector<EmbeddedStrand> out(strands.begin(), strands.end());
     for (EmbeddedStrand& strand : out)
-        strand.inner = guide_of(*languages_[strand.language].automaton).least_constrained(strand.inner, arena);
+        if (strand.language != EmbeddedStrand::kGap)
+            strand.inner = guide_of(*languages_[strand.language].automaton).least_constrained(strand.inner, arena);
     return with(config.state, out, arena);
 }
 
