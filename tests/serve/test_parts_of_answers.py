@@ -270,3 +270,45 @@ def test_fields_that_ask_for_thoughts(given, expected):
     """The extension says most, then the effort, then the switches of templates."""
     found = read_body(json.dumps(chat_body(**given)).encode(), ChatRequest).reasoning
     assert (found, type(found)) == (expected, type(expected))
+
+
+# --- drafts ------------------------------------------------------------------------------------------------------------
+
+FLAG = as_format({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]})
+
+
+@pytest.mark.parametrize(
+    "draft", [True, 12, {"max_tokens": 9, "prompt": "Think.", "answer": "Answer!", "temperature": 0.5}]
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_draft_is_the_reasoning_of_a_message(client, draft, stream):
+    """The server takes what `draft=` takes; the draft arrives where thoughts do, and the content is the instance."""
+    body = chat_body(max_tokens=200, response_format=FLAG, stream=stream, schemagen={"draft": draft})
+    response = client.post("/v1/chat/completions", json=body)
+    assert response.status_code == 200, response.text
+    if stream:
+        chunks = [json.loads(line[6:]) for line in response.text.splitlines() if line.startswith("data: {")]
+        message = joined([choice["delta"] for chunk in chunks for choice in chunk["choices"]])
+    else:
+        message = response.json()["choices"][0]["message"]
+        assert response.json()["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
+    assert isinstance(json.loads(message["content"])["ok"], bool)
+    assert isinstance(message.get("reasoning_content", ""), str)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"schemagen": {"draft": 0}}, "draft"),
+        ({"schemagen": {"draft": {"answer": " "}}}, "answer"),
+        ({"schemagen": {"draft": True, "reasoning": {"end": "x"}}}, "beside"),
+        ({"schemagen": {"draft": True}, "stop": "x"}, "stop"),
+        ({"schemagen": {"draft": {"best_of": 2}}}, "best_of"),
+    ],
+    ids=str,
+)
+def test_wrong_drafts_are_refused(client, asked, said):
+    """With 400, and a message that names the field."""
+    response = client.post("/v1/chat/completions", json=chat_body(response_format=FLAG, **asked))
+    assert response.status_code == 400
+    assert said in response.text
