@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Extra attempts if an answer without a constraint is not JSON of the schema.
 RETRIES = 3
+#: Most tokens of a draft, and tokens that the question after it may take.
+DRAFT, ASKING = 160, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +152,23 @@ def _reason(text: str, schema: dict[str, Any]) -> str:
 
 
 class FrontDoor(Method):
-    """``lm.run`` and ``lm.run_batch``, as users call them."""
+    """``lm.run`` and ``lm.run_batch``, as users call them.
+
+    Args:
+        name: In results.
+        lm: The model.
+        draft: Most tokens of a free draft before each answer, which come on top of the budget of the task; 0 for none.
+    """
+
+    def __init__(self, name: str, lm: LanguageModel, draft: int = 0) -> None:
+        super().__init__(name, lm)
+        self._draft = draft
 
     def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
         """Answer."""
         limits = {"max_new_tokens": task.max_new_tokens}
+        if self._draft:
+            limits = {"max_new_tokens": task.max_new_tokens + self._draft + ASKING, "draft": self._draft}
         chats = [task.chat(prompt) for prompt in prompts]
         if len(chats) == 1:
             found = [self.lm.run(chats[0], task.schema, **limits)]
@@ -244,6 +258,7 @@ METHODS: dict[str, tuple[Callable[..., Method], tuple[str, ...]]] = {
     "unconstrained, same length": (SameLength, ()),
     "retries": (Retries, ()),
     "schemagen": (FrontDoor, ()),
+    "schemagen with a draft": (partial(FrontDoor, draft=DRAFT), ()),
     "schemagen processor": (partial(Processor, compiler=_schemagen, is_ours=True), ()),
     "xgrammar": (_peer(_xgrammar), ("xgrammar",)),
     "llguidance": (_peer(_llguidance), ("llguidance",)),

@@ -121,6 +121,12 @@ def test_generate_leaves_the_budget_to_the_model(fake_model: FakeModel) -> None:
     assert fake_model.calls == [("Anything", True, {})]
 
 
+def test_generate_passes_a_draft_on(fake_model: FakeModel) -> None:
+    """`--draft N` is the option of the library."""
+    run("generate", "true", "Anything", "--draft", "40")
+    assert fake_model.calls == [("Anything", True, {"draft": 40})]
+
+
 def test_generate_names_a_model_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder without a model ends with status 2 and names it."""
 
@@ -301,6 +307,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     ("changed", "words"),
     [
         (("--max-new-tokens", "90"), "--max-new-tokens unset, now 90"),
+        (("--draft", "40"), "--draft unset, now 40"),
         (("--seed", "1"), "--seed unset, now 1"),
         (("--model", "some/model"), "now some/model"),
     ],
