@@ -274,14 +274,16 @@ def _ends_of_rows(
     """Return the options under which an EOS token ends a row only where the grammar says so.
 
     Raises:
-        OptionError: The search does not read one token of each row at a time.
+        OptionError: There is a draft, and the search does not read one token of each row at a time.
     """
     beams = effective_option(model, options, "num_beams", 1)
     others = ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha")
     if beams > 1 or any(options.get(name) for name in others):
+        if not processor.has_drafts:
+            return {}  # a grammar may name EOS at its end alone
         raise OptionError(
-            "a draft, or a grammar that names EOS, beside beams, an assistant or contrastive search",
-            why="these end a text at its first EOS token, and here one stands inside it",
+            "a draft beside beams, an assistant model or contrastive search",
+            why="these end a text at its first EOS token, which ends the draft",
             fix="leave them out; lm.assistant = model proposes tokens for any text",
         )
     never = model.config.get_text_config().vocab_size  # an id that no token has

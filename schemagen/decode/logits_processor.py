@@ -66,6 +66,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         has_temperatures: Whether a rule of a grammar has a temperature. Where ``generate`` samples, it goes before that of the
             call.
         has_inner_ends: Whether an EOS token may stand inside a text of a grammar.
+        has_drafts: Whether one does, because a draft comes before an answer.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.
@@ -92,7 +93,9 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         several = grammar if isinstance(grammar, (list, tuple)) else [cast("Constraint | None", grammar)]
         check_grammars(type(self).__name__, several)
         self.has_temperatures = any(each is not None and each.has_temperatures for each in several)
-        self.has_inner_ends = any(each is not None and each.has_inner_ends for each in several)
+        ending = [each for each in several if each is not None and each.has_inner_ends]
+        self.has_inner_ends = bool(ending)
+        self.has_drafts = any(each.thought_tokens for each in ending)
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id

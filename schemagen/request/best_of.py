@@ -8,10 +8,11 @@ Source: draft-conditioned constrained decoding, arXiv:2603.03305, section 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schemagen.decode.batch import Row, decode_batch
-from schemagen.decode.generate import Decoded, inputs_of
+from schemagen.decode.generate import Decoded
+from schemagen.decode.likelihood import log_likelihoods
 from schemagen.request.attempts import Refusal
 
 if TYPE_CHECKING:
@@ -71,17 +72,6 @@ def _is_refused(request: Request, text: Decoded) -> bool:
 
 def _likelihoods(request: Request, prepared: Prepared, texts: Sequence[Decoded]) -> list[float]:
     """Return the logarithm of the probability of the answer in each text, its EOS included."""
-    import torch
-
-    model: Any = request.settings.lm.model
-    answers = [text.token_ids[request.split(text).reasoning_tokens :] for text in texts]
     rows = [(*prepared.token_ids, *text.token_ids) for text in texts]
-    inputs = inputs_of(rows, 0, model.device)
-    positions = (inputs["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)
-    longest = max(map(len, answers))
-    with torch.inference_mode():
-        logits = model(**inputs, position_ids=positions, use_cache=False).logits[:, -longest - 1 : -1].float()
-    chances = torch.log_softmax(logits, dim=-1)
-    ids = inputs["input_ids"][:, -longest:].unsqueeze(-1)
-    each = chances.gather(-1, ids).squeeze(-1).tolist()
-    return [sum(row[longest - len(answer) :]) for row, answer in zip(each, answers, strict=True)]
+    counts = [len(text.token_ids) - request.split(text).reasoning_tokens for text in texts]
+    return log_likelihoods(request.settings.lm.model, rows, counts)

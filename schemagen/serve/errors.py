@@ -115,6 +115,7 @@ _IN_HTTP = [
             r"name the markers: schemagen\.lm\.Reasoning\(.*\)",
             'name them: "schemagen": {"reasoning": {"begin": "...", "end": "..."}}',
         ),
+        (r"\bwrite draft=True in place of reasoning", 'ask for a draft: "schemagen": {"draft": true}'),
         (r"\bleave `reasoning` out", "ask for no thoughts"),
         (r"\bgive start=", "name the first rule start"),
         (r"\bgive bind=\{.*\}, a pattern, a type or another spec", "write its definition into the grammar"),

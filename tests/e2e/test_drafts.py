@@ -271,7 +271,7 @@ def test_without_a_chat_template():
         ({"draft": 0}, "draft=0"),
         ({"draft": "long"}, "draft"),
         ({"draft": True, "reasoning": Reasoning(end="x")}, "reasoning= beside draft="),
-        ({"draft": True, "num_beams": 2}, "names EOS"),
+        ({"draft": True, "num_beams": 2}, "a draft beside beams"),
         ({"draft": True, "heal": True}, "heal=True"),
     ],
     ids=str,

@@ -75,6 +75,7 @@ def grammar(*texts):
         vocabulary=vocabulary,
         matcher=lambda: ListMatcher(texts, counter=counter),
         has_temperatures=False,
+        has_inner_ends=False,
         counter=counter,
     )
 
