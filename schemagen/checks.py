@@ -8,12 +8,14 @@ from decimal import Decimal
 from numbers import Real
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from schemagen.errors import MatcherError, OptionError, OptionTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
 
 #: The syntax of patterns: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
 PatternDialect = Literal["python", "ecma-262", "rust"]
@@ -136,6 +138,23 @@ def check_flag(name: str, value: Any, *, fix: str = "give True or False") -> boo
     if str(getattr(value, "dtype", "")) != "bool" or getattr(value, "ndim", None) != 0:
         raise OptionError(f"{name}={as_text(value)}", why=f"it is {kind_of(value)}", fix=fix)
     return bool(value)
+
+
+def as_options(name: str, kind: type[T], given: Any) -> T | None:
+    """Return the options that an argument stands for, which may be a flag or a number of tokens; None if it is off.
+
+    Args:
+        name: The name of the argument.
+        kind: The class of the options, whose first field is the number of tokens.
+        given: The value of the argument.
+
+    Raises:
+        OptionError: It has another type, or is a number below 1.
+    """
+    make = cast("Callable[..., T]", kind)
+    if given is None or isinstance(given, bool):
+        return make() if given else None
+    return given if isinstance(given, kind) else make(check_count(name, given))
 
 
 def check_seed(seed: Any) -> int | None:

@@ -36,7 +36,7 @@ from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
-from schemagen.vocabulary.adapters import special_tokens
+from schemagen.vocabulary.adapters import special_tokens, split_at
 from schemagen.vocabulary.marks import without_marks
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ class _Graph:
 
         ``quoted`` tells whether it begins inside of quotes.
         """
-        pieces = self._pieces(text)
+        pieces = split_at(text, self.specials)
         for index, piece in reversed([*enumerate(pieces)]):
             if piece in self.specials:
                 edge = {self.specials[piece]: tuple(following)}
@@ -347,23 +347,9 @@ class _Graph:
         self.parts.append(part)
         return len(self.parts) - 1
 
-    def _pieces(self, text: str) -> list[str]:
-        pieces = [text]
-        for special in self.specials:
-            cut: list[str] = []
-            for piece in pieces:
-                if piece in self.specials:
-                    cut.append(piece)
-                    continue
-                for index, rest in enumerate(piece.split(special)):
-                    cut += [special] if index else []
-                    cut.append(rest)
-            pieces = cut
-        return [piece for piece in pieces if piece]
-
     def _at_special(self, text: str) -> tuple[str, str, str]:
         """Split a text at its first special token; the last two parts are empty if it has none."""
-        pieces = self._pieces(text)
+        pieces = split_at(text, self.specials)
         place = next((index for index, piece in enumerate(pieces) if piece in self.specials), len(pieces))
         return "".join(pieces[:place]), "".join(pieces[place : place + 1]), "".join(pieces[place + 1 :])
 

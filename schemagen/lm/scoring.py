@@ -80,11 +80,7 @@ def retokenized(lm: LanguageModel, prompt_ids: Sequence[int], text: str) -> tupl
 
 def perplexity(model: Any, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> float:
     """Return the perplexity of tokens after a prompt. Cost: one pass over all of them."""
-    import torch
+    from schemagen.decode.likelihood import log_likelihoods
 
-    ids = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)
-    with torch.inference_mode():
-        logits = model(input_ids=ids).logits[0, len(prompt_ids) - 1 : -1].float()
-    chances = torch.log_softmax(logits, dim=-1)
-    chosen = chances.gather(1, ids[0, len(prompt_ids) :].unsqueeze(1))
-    return math.exp(-float(chosen.mean()))
+    (found,) = log_likelihoods(model, [(*prompt_ids, *token_ids)], [len(token_ids)])
+    return math.exp(-found / len(token_ids))

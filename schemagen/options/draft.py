@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from schemagen.checks import check_count, kind_of
+from schemagen.checks import as_options, check_count, check_number, kind_of
 from schemagen.errors import OptionError, OptionTypeError
 
 #: Most tokens of a draft by default.
@@ -45,8 +44,7 @@ class Draft:
             OptionTypeError: A text is no text.
         """
         check_count("max_tokens", self.max_tokens)
-        if check_count("best_of", self.best_of) > MOST_DRAFTS:
-            raise OptionError(f"best_of={self.best_of}", why=f"the limit is {MOST_DRAFTS} drafts", fix="lower it")
+        check_count("best_of", self.best_of, most=MOST_DRAFTS)
         for name in ("prompt", "answer"):
             if not isinstance(getattr(self, name), str):
                 raise OptionTypeError(f"{name} is {kind_of(getattr(self, name))}", fix="give a str")
@@ -56,14 +54,8 @@ class Draft:
                 why="nothing would tell the model that the draft is over",
                 fix='give the sentence that asks for the answer, or leave it out for "Now write only the final answer."',
             )
-        _check_temperature(self.temperature)
-
-
-def _check_temperature(given: Any) -> None:
-    if given is None:
-        return
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 100:
-        raise OptionError(f"temperature={given!r}", fix="give a number from 0 (greedy) to 100, or None")
+        if self.temperature is not None:
+            check_number("temperature", self.temperature, least=0, most=100)
 
 
 def as_draft(given: bool | int | Draft | None) -> Draft | None:
@@ -72,6 +64,4 @@ def as_draft(given: bool | int | Draft | None) -> Draft | None:
     Raises:
         OptionError: The value has another type, or is a number below 1.
     """
-    if given is None or isinstance(given, bool):
-        return Draft() if given else None
-    return given if isinstance(given, Draft) else Draft(check_count("draft", given))
+    return as_options("draft", Draft, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemagen.checks import check_count
+from schemagen.checks import as_options, check_count
 from schemagen.errors import OptionError
 
 #: Most tokens of thoughts by default.
@@ -52,6 +52,4 @@ def as_reasoning(given: bool | int | Reasoning | None) -> Reasoning | None:
     Raises:
         OptionError: The value has another type, or is a number below 1.
     """
-    if given is None or isinstance(given, bool):
-        return Reasoning() if given else None
-    return given if isinstance(given, Reasoning) else Reasoning(check_count("reasoning", given))
+    return as_options("reasoning", Reasoning, given)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _BEGIN, _END = "Draft: ", "\n{answer}\n"
 #: The temperature of several drafts of one answer that have none of their own.
 _SAMPLED = 0.7
+_OTHERWISE = "leave draft out, or use reasoning=Reasoning(begin=..., end=...)"
 #: Stands for the draft in a chat that shows how the template goes on after it.
 _PLACE = "schemagendraft"
 
@@ -81,13 +82,13 @@ def _after_draft(tokenizer: Any, answer: str) -> str:
         raise OptionError(
             "the chat template of this model takes no second question",
             why=error.fact,
-            fix="leave draft out, or use chat_template=False",
+            fix=_OTHERWISE,
         ) from error
     before, found, after = text.partition(_PLACE)
     if not (before and found and answer.strip() in after):
         raise OptionError(
             "the chat template of this model leaves out earlier answers",
             why="the text that follows a draft cannot be derived from it",
-            fix="leave draft out, or use reasoning=Reasoning(begin=..., end=...)",
+            fix=_OTHERWISE,
         )
     return after

@@ -14,7 +14,6 @@ appended. Rejected: to leave it to the model, which may begin with its answer in
 from __future__ import annotations
 
 import codecs
-import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -27,7 +26,7 @@ from schemagen.options.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.messages import template_text
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
-from schemagen.vocabulary.adapters import special_tokens
+from schemagen.vocabulary.adapters import special_tokens, split_at
 from schemagen.vocabulary.marks import without_marks
 
 if TYPE_CHECKING:
@@ -111,8 +110,19 @@ class ReasoningFormat:
     def pieces(self) -> list[tuple[str, int | None]]:
         """The pieces of ``end``: the marker and the texts after it, each with its id if it is a special token, else None."""
         ids = dict(self.specials)
-        pieces = _split(self.end, ids) if self.ends else _pieces(self.end, ids)
+        pieces = split_at(self.end, ids) if self.ends else _pieces(self.end, ids)
         return [(piece, ids.get(piece)) for piece in pieces]
+
+    @property
+    def end_ids(self) -> tuple[int, ...]:
+        """The tokens that end the thoughts; empty if a marker of text does."""
+        marker_id = self.pieces[0][1]
+        return self.ends or (() if marker_id is None else (marker_id,))
+
+    @property
+    def after(self) -> list[tuple[str, int | None]]:
+        """The pieces that come after the end of the thoughts."""
+        return self.pieces[0 if self.ends else 1 :]
 
     @classmethod
     def of(
@@ -217,8 +227,7 @@ class ReasoningGrammar(GrammarGraph):
         most = thinker.max_tokens + (language.matcher().tokens_to_finish() or 0)
         parts[-1] = replace(parts[-1], most_tokens=most, temperature=thinker.temperature)
         super().__init__(parts, [len(parts) - 1], vocabulary, answer.limits)
-        marker, marker_id = thinker.pieces[0]
-        self.marker = marker.encode() if marker_id is None and not thinker.ends else b""
+        self.marker = b"" if thinker.end_ids else thinker.pieces[0][0].encode()
         self.thought_tokens = most + _most_tokens(thinker)
 
     def thought_reader(self) -> ThoughtReader:
@@ -335,26 +344,17 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
         special = dict.fromkeys(token_ids, following)
         parts.append(Part(language, () if special else following, special=special, label=label))
 
-    pieces = thinker.pieces
-    for piece, token_id in reversed(pieces if thinker.ends else pieces[1:]):
+    for piece, token_id in reversed(thinker.after):
         language, ids = (ast.literal(piece), ()) if token_id is None else (ast.EPSILON, (token_id,))
         add(language, ids, f"{piece!r}")
-    if thinker.ends:
-        add(ast.ANY_STRING, thinker.ends, _THOUGHTS)
-        return parts
-    marker, marker_id = pieces[0]
-    if marker_id is None:
-        add(text_up_to(marker), (), _THOUGHTS)
-    else:
-        add(text_without([marker]), (marker_id,), _THOUGHTS)
+    marker = thinker.pieces[0][0]
+    language = ast.ANY_STRING if thinker.ends else text_without([marker]) if thinker.end_ids else text_up_to(marker)
+    add(language, thinker.end_ids, _THOUGHTS)
     return parts
 
 
 def _most_tokens(thinker: ReasoningFormat) -> int:
-    first, *rest = thinker.pieces
-    ends = bool(thinker.ends) or first[1] is not None
-    after = [first, *rest] if thinker.ends else rest
-    return ends + sum(len(piece.encode()) if each is None else 1 for piece, each in after)
+    return bool(thinker.end_ids) + sum(len(piece.encode()) if each is None else 1 for piece, each in thinker.after)
 
 
 def _unwritable(end: str) -> OptionError:
@@ -367,14 +367,8 @@ def _unwritable(end: str) -> OptionError:
 
 def _pieces(end: str, specials: Iterable[str]) -> list[str]:
     """Cut the end of the thoughts into the marker and the texts after it; each special token is a piece of its own."""
-    first, *rest = _split(end, specials)
+    first, *rest = split_at(end, specials)
     if not first.strip():
         return rest
     marker = first.rstrip()
     return [piece for piece in (marker, first[len(marker) :], *rest) if piece]
-
-
-def _split(text: str, specials: Iterable[str]) -> list[str]:
-    """Cut a text into special tokens and the texts between them."""
-    pattern = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
-    return [piece for piece in (re.split(f"({pattern})", text) if pattern else [text]) if piece]

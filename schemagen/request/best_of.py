@@ -3,11 +3,12 @@
 Likeliest is the sum of the logarithms of the probabilities that the model itself, without the mask, gives the tokens of an
 answer after its own draft: a draft that leads somewhere makes its answer likely. Answers that a validator refuses come last.
 
-Source: draft-conditioned constrained decoding, arXiv:2603.03305, section 4.
+Source: draft-conditioned constrained decoding, arXiv:2603.03305.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from schemagen.decode.batch import Row, decode_batch
@@ -18,7 +19,7 @@ from schemagen.request.attempts import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from schemagen.request.attempts import Prepared, Request
+    from schemagen.request.attempts import Output, Prepared, Request
 
 #: The distance between the seeds of the drafts of one answer: further apart than the rows of most batches. torch's generators
 #: on the CPU read the lower 32 bits alone.
@@ -33,7 +34,7 @@ def rows_of(request: Request, prepared: Prepared, seed: int | None) -> Iterator[
 
 
 def decode_best(request: Request) -> Decoded:
-    """Have the model write the drafts and answers of a request; return the best text, with the seconds of all.
+    """Have the model write the drafts and answers of a request; return the best text: see `chosen`.
 
     Raises:
         GenerationError: As `Prepared.decode`, if no text could be written.
@@ -50,28 +51,25 @@ def decode_best(request: Request) -> Decoded:
 
 
 def chosen(request: Request, prepared: Prepared, outcomes: Sequence[Decoded | Exception]) -> Decoded | Exception:
-    """Return the best of some texts of a request; an error if all are errors.
+    """Return the best of some texts of a request, with the seconds of all; an error if all are errors.
 
     Cost: with several texts, one pass of the model over all of them.
     """
     texts = [prepared.answer_of(outcome) for outcome in outcomes if isinstance(outcome, Decoded)]
     if len(texts) < 2:
         return texts[0] if texts else outcomes[0]
-    likelihoods = _likelihoods(request, prepared, texts)
-    ranks = [(not _is_refused(request, text), likelihood) for text, likelihood in zip(texts, likelihoods, strict=True)]
-    return texts[max(range(len(texts)), key=ranks.__getitem__)]
+    outputs = [request.split(text) for text in texts]
+    rows = [(*prepared.token_ids, *text.token_ids) for text in texts]
+    counts = [len(output.decoded.token_ids) - output.reasoning_tokens for output in outputs]
+    likelihoods = log_likelihoods(request.settings.lm.model, rows, counts)
+    ranks = [(not _is_refused(request, output), each) for output, each in zip(outputs, likelihoods, strict=True)]
+    best = texts[max(range(len(texts)), key=ranks.__getitem__)]
+    return replace(best, seconds=sum(text.seconds for text in texts))
 
 
-def _is_refused(request: Request, text: Decoded) -> bool:
-    """Whether a validator refuses the answer in a text, or fails at it."""
+def _is_refused(request: Request, output: Output) -> bool:
+    """Whether a validator refuses an answer, or fails at it."""
     try:
-        return isinstance(request.read(request.split(text)), Refusal)
+        return isinstance(request.read(output), Refusal)
     except Exception:  # noqa: BLE001 - validators are code of the user; the chosen answer is read again
         return True
-
-
-def _likelihoods(request: Request, prepared: Prepared, texts: Sequence[Decoded]) -> list[float]:
-    """Return the logarithm of the probability of the answer in each text, its EOS included."""
-    rows = [(*prepared.token_ids, *text.token_ids) for text in texts]
-    counts = [len(text.token_ids) - request.split(text).reasoning_tokens for text in texts]
-    return log_likelihoods(request.settings.lm.model, rows, counts)

@@ -126,8 +126,9 @@ def reasoning_format(lm: ModelAccess, reasoning: Any, draft: Any = False) -> Rea
     from schemagen.prompts.drafting import draft_format
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
-    make, given = (draft_format, draft) if draft else (ReasoningFormat.of, reasoning)
-    return make(given, lm.tokenizer, lm.vocabulary)
+    if draft:
+        return draft_format(draft, lm.tokenizer, lm.vocabulary)
+    return ReasoningFormat.of(reasoning, lm.tokenizer, lm.vocabulary)
 
 
 def token_ids_of(lm: ModelAccess, text: str, *, templated: bool) -> tuple[int, ...]:

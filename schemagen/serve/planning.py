@@ -157,7 +157,7 @@ class Planner:
         try:
             return reasoning_format(self.lm, request.reasoning, request.draft)
         except SchemagenError as error:
-            about(error, "draft" if request.draft else "reasoning")
+            about(error, "draft" if request.extension.draft else "reasoning")
             raise
 
     def completion(self, request: CompletionRequest) -> Plan:

@@ -77,6 +77,12 @@ def special_tokens(tokenizer: Any, vocabulary: Vocabulary) -> dict[str, int]:
     return {name: token_id for token_id, name in named.items() if token_id in vocabulary.special_token_ids}
 
 
+def split_at(text: str, specials: Iterable[str]) -> list[str]:
+    """Cut a text into special tokens and the texts between them."""
+    pattern = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
+    return [piece for piece in (re.split(f"({pattern})", text) if pattern else [text]) if piece]
+
+
 @dataclass(slots=True)
 class _Pieces:
     """Pieces by id, the added tokens that are literal text, and the names of all that are added."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import pytest
@@ -15,9 +16,11 @@ from schemagen import Failure
 from schemagen.errors import BudgetError, OptionError
 from schemagen.events import Completed, ReasoningDelta
 from schemagen.lm import Draft, Reasoning
+from schemagen.options import GenerateOptions, names_of
 from schemagen.prompts.drafting import draft_format
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
-from schemagen.request.best_of import SEEDS_APART
+from schemagen.request.answer_request import AnswerForm, AnswerRequest
+from schemagen.request.best_of import SEEDS_APART, chosen
 from schemagen.testing import brute_force_mask, mask_of
 from tests.e2e.test_reasoning import TEMPLATE as THINKS, Scripted, ids, make_tokenizer
 from tests.models import llama_config
@@ -211,6 +214,15 @@ def test_the_best_of_several_drafts(lm):
     assert found.token_ids == best.token_ids
     batch = lm.run_batch(["x", "Well?"], Pair, draft=draft, seed=[1, 8], progress=False)
     assert batch[1].token_ids == best.token_ids
+
+
+def test_the_seconds_of_all_drafts_count(lm):
+    """The best text has the seconds of every one."""
+    settings, form = AnswerForm.of_call(lm, {"draft": Draft(10, best_of=2), "seed": 8}, names_of(GenerateOptions))
+    request = AnswerRequest.of(settings, form, "Well?", lm.compile(Mood))
+    prepared = request.prepare()
+    texts = [replace(prepared.decode(), seconds=seconds) for seconds in (1.5, 2.25)]
+    assert chosen(request, prepared, texts).seconds == 3.75
 
 
 def test_the_best_draft_is_one_that_validators_take(lm):

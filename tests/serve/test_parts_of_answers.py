@@ -287,8 +287,7 @@ def test_a_draft_is_the_reasoning_of_a_message(client, draft, stream):
     response = client.post("/v1/chat/completions", json=body)
     assert response.status_code == 200, response.text
     if stream:
-        chunks = [json.loads(line[6:]) for line in response.text.splitlines() if line.startswith("data: {")]
-        message = joined([choice["delta"] for chunk in chunks for choice in chunk["choices"]])
+        message = joined([choice["delta"] for chunk in chunks_of(response) for choice in chunk["choices"]])
     else:
         message = response.json()["choices"][0]["message"]
         assert response.json()["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
