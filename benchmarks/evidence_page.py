@@ -1,4 +1,4 @@
-"""docs/evidence.md from the committed results of `real_model.py` and `prompts.py`: a template of prose, with tables and texts.
+"""docs/evidence.md from the committed results of `real_model.py`, `prompts.py` and `prompt_formats.py`: prose, tables, texts.
 
 python benchmarks/evidence_page.py
 """
@@ -15,6 +15,8 @@ import page
 from plots import interval_plot
 from tasks import TASKS
 
+from schemagen.evaluation.scoring import paired
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
+#: Results on what a prompt shows.
+SHOWN = ("prompts", "prompt_formats")
 #: A text longer than this is cut on the page, which says so.
 _LONGEST = 500
 
@@ -30,7 +34,7 @@ Result = dict[str, Any]
 
 def load(folder: Path = harness.RESULTS) -> dict[str, Result]:
     """Return the results for the page, by benchmark."""
-    paths = {name: folder / f"{name}.json" for name in ("real_model", "real_model_texts", "prompts")}
+    paths = {name: folder / f"{name}.json" for name in ("real_model", "real_model_texts", *SHOWN)}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
 
 
@@ -42,6 +46,7 @@ def render(results: Mapping[str, Result]) -> str:
         "times": lambda: _part(results, "times", _times),
         "broken": lambda: broken(results.get("real_model_texts")),
         "prompts": lambda: _prompts(results.get("prompts")),
+        "prompt_formats": lambda: formats(results.get("prompt_formats")),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, make in made.items():
@@ -219,15 +224,44 @@ def _prompts(record: Result | None) -> str:
         return page.NOT_YET.format("prompts")
     import prompts
 
-    settings, machine = record["settings"], record["machine"]
     heads = ("way", "fields right", "against the shape", "exact", "tokens of the prompt")
-    asked = f"{settings['count']} questions of the tuning half of each task, greedy"
-    parts = [f"{settings['model']}, {asked}; {record['date']}, commit {record['commit']}; {machine['cpu']}."]
+    parts = [_asked(record)]
     for name, found in record["results"].items():
         rows = [
-            (way, fields, change, exact, tokens) for way, fields, change, exact, tokens, _ in prompts.summary(found)
+            (way, fields, change, exact, tokens)
+            for way, fields, change, exact, tokens, _ in prompts.summary(found, found.get(prompts.BASELINE))
         ]
         parts += [f"**{TASKS[name].title}**:", page.table(heads, rows)]
+    return "\n\n".join(parts)
+
+
+def _asked(record: Result) -> str:
+    """Return the model, the questions, the day and the machine."""
+    settings = record["settings"]
+    asked = f"{settings['count']} questions of the tuning half of each task, greedy"
+    return f"{settings['model']}, {asked}; {record['date']}, commit {record['commit']}; {record['machine']['cpu']}."
+
+
+def formats(record: Result | None) -> str:
+    """Return a table for each task: shares of right fields, ways x formats."""
+    if record is None:
+        return page.NOT_YET.format("prompt_formats")
+    import prompt_formats
+
+    parts = [_asked(record)]
+    for task in prompt_formats.TEMPLATES:
+        cells = {
+            key.rpartition(", ")[2]: cell for key, cell in record["results"].items() if key.startswith(f"{task}, ")
+        }
+        base = prompt_formats.scores(cells, prompt_formats.BASELINE)
+        rows = []
+        for way in prompt_formats.WAYS:
+            mean, low, high = paired(prompt_formats.scores(cells, way), base)
+            shares = [sum(cell[way]["fields"]) / cell[way]["count"] if way in cell else None for cell in cells.values()]
+            if any(share is not None for share in shares):
+                shown = ["" if share is None else f"{share:.2f}" for share in shares]
+                rows.append((way, *shown, f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"))
+        parts += [f"**{TASKS[task].title}**:", page.table(("way", *cells, "all, against types"), rows)]
     return "\n\n".join(parts)
 
 

@@ -18,7 +18,7 @@ from tasks import TASKS
 
 import schemagen
 from schemagen.evaluation.scoring import fields_right, paired, wilson
-from schemagen.prompts.renderings import told
+from schemagen.prompts.shapes import told
 
 if TYPE_CHECKING:
     from tasks import Example, Task
@@ -109,9 +109,8 @@ def asked(task: Task, way: str) -> tuple[Any, str]:
     return schema, f"{words}\n\n%s" if way in BEFORE else f"%s\n\n{words}"
 
 
-def score(task: Task, example: Example, found: Any) -> float:
-    """Return the share of the fields that are right."""
-    value = found.value if hasattr(found, "value") else None
+def score(task: Task, example: Example, value: Any) -> float:
+    """Return the share of the fields that are right in a value, or in None."""
     right = fields_right(value, example.answer, task.uncounted)
     return sum(right.values()) / len(right)
 
@@ -130,7 +129,7 @@ def measure(lm: Any, task: Task, way: str, options: Any) -> dict[str, Any]:
         max_new_tokens=task.max_new_tokens,
         progress=False,
     )
-    scores = [score(task, *pair) for pair in zip(examples, found, strict=True)]
+    scores = [score(task, one, getattr(each, "value", None)) for one, each in zip(examples, found, strict=True)]
     return {
         "fields": scores,
         "exact": sum(each == 1 for each in scores),
@@ -142,9 +141,9 @@ def measure(lm: Any, task: Task, way: str, options: Any) -> dict[str, Any]:
     }
 
 
-def summary(results: dict[str, dict[str, Any]]) -> list[tuple[str, ...]]:
+def summary(results: dict[str, dict[str, Any]], baseline: dict[str, Any] | None) -> list[tuple[str, ...]]:
     """Return a line for each way of a task, with the difference to the baseline."""
-    base = dict(enumerate(results[BASELINE]["fields"])) if BASELINE in results else {}
+    base = dict(enumerate(baseline["fields"])) if baseline else {}
     lines = []
     for way, found in results.items():
         mean, low, high = paired(dict(enumerate(found["fields"])), base)
@@ -183,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
             if results[name].get(way, {}).get("count") == options.count:
                 continue
             results[name][way] = measure(lm, TASKS[name], way, options)
-            print(name, *summary({BASELINE: results[name][BASELINE], way: results[name][way]})[-1], flush=True)
+            print(name, *summary({way: results[name][way]}, results[name].get(BASELINE))[-1], flush=True)
             settings = {
                 "model": str(options.model).rpartition("/")[2],
                 "count": options.count,

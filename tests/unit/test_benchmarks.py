@@ -489,6 +489,38 @@ def test_renderings_are_compared(script, tmp_path):
     assert "| none |" in evidence.render(evidence.load(tmp_path))
 
 
+def test_renderings_are_compared_in_each_format(script, tmp_path):
+    """Tables have rows of several questions; a run goes on where it stopped; the page of evidence has a table."""
+    out = tmp_path / "prompt_formats.json"
+    arguments = ["--model", str(ROOT / "schemagen" / "lm" / "bundled"), "--count", "2", "--out", str(out)]
+    arguments += ["--tasks", "classification", "--formats", "csv", "template", "--ways", "types", "placeholders"]
+    assert script("prompt_formats").main(arguments) == 0
+    record = json.loads(out.read_text(encoding="utf-8"))
+    cells = record["results"]
+    assert cells["classification, csv"]["placeholders"]["shown"].endswith(
+        "example:\ncategory,urgent\n<category>,<urgent>"
+    )
+    assert {way: len(one["fields"]) for way, one in cells["classification, template"].items()} == {
+        "types": 2,
+        "placeholders": 2,
+    }
+    assert script("prompt_formats").main(arguments) == 0
+    assert json.loads(out.read_text(encoding="utf-8")) == record
+    assert "| placeholders |" in script("evidence_page").formats(record)
+
+
+@pytest.mark.parametrize("as_", ["json", "yaml", "xml", "csv", "markdown"])
+def test_the_ways_are_the_renderings(script, as_):
+    """The ways show the texts of ``show_schema`` where they have the same name; docstrings of the tasks apart."""
+    formats = script("prompt_formats")
+    task = formats.TASKS["extraction_5"]
+    row = task.spec
+    spec = formats.FORMATS[as_](list[row] if as_ in formats.TABLES else row)
+    for way in ("example", "placeholders"):
+        assert formats.shown(task, as_, way) == formats.told(spec, way)
+    assert len({formats.shown(task, as_, way) for way in formats.WAYS[:-1]}) == len(formats.WAYS) - 1
+
+
 def test_the_page_of_evidence_is_made_of_the_committed_results(script):
     """`python benchmarks/evidence_page.py` writes it, with its plots."""
     evidence = script("evidence_page")
