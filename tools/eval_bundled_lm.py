@@ -31,7 +31,7 @@ from bundled_data import examples
 from bundled_world import Example
 
 import schemagen
-from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+from schemagen.prompts.shapes import SHAPE_INSTRUCTION, shape_text
 
 SEED = 123_456_789
 Answer = Callable[[Example], Any]

@@ -5,7 +5,7 @@
     python tools/train_bundled_lm.py --resume /tmp/schemagen-train.pt
 
 Needs torch, transformers and tokenizers; nothing is downloaded. The examples come from `bundled_data`, the shape in the
-prompt from `schemagen.prompts.shape`; a share (`--calls`) are dialogues with tools, of `bundled_dialogues`. The first steps
+prompt from `schemagen.prompts.shapes`; a share (`--calls`) are dialogues with tools, of `bundled_dialogues`. The first steps
 use only short examples that ask for copying. Hidden matrices are trained with Muon, the rest with AdamW, in bfloat16
 autocast. A checkpoint of everything is written now and then (see `--state`) together with the model folder, so that a run
 can be stopped and resumed. With `--minutes` the learning rate falls with the clock as well as with the steps, whichever is
@@ -43,7 +43,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 from bundled_data import examples
 from bundled_dialogues import Dialogue, dialogues, rendered
 
-from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+from schemagen.prompts.shapes import SHAPE_INSTRUCTION, shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

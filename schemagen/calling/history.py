@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.calling.answer_format import write_calls
 from schemagen.calling.parameters import as_tagged
 from schemagen.prompts.messages import as_messages, plain_text, render, with_shape
-from schemagen.prompts.shape import shape_text
+from schemagen.prompts.shapes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

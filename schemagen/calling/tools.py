@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
 from schemagen.grammar.schema_values import check_size
-from schemagen.prompts.renderings import is_title, without_keywords
+from schemagen.prompts.shapes import is_title, without_keywords
 from schemagen.types.reflection import reflect
 
 if TYPE_CHECKING:

@@ -50,14 +50,21 @@ class Written(ContextFree[T_co]):
 
     format: ClassVar[TextFormat]
 
-    @abstractmethod
-    def shown(self, *, is_example: bool = False) -> str:
-        """Return what a prompt shows of the values: types where they stand, or one with words in their place."""
+    def shown(self) -> str:
+        """Return an example of the values, or their JSON Schema if none is made."""
+        return self.example() or json.dumps(self.schema, ensure_ascii=False)
 
-    @property
-    def example_instruction(self) -> str:
-        """What a prompt says before an example, as `instruction` is before the shape."""
-        return f"{self.instruction.rpartition(', ')[0]}, in the form of this example:"
+    def example(self) -> str | None:
+        """Return a text of the grammar that shows the format; None if no short one is found."""
+        from schemagen.writers.examples import example_of
+
+        return example_of(self.writer())
+
+    def placeholders(self) -> str | None:
+        """Return the same with ``<key>`` or ``<description>`` for each scalar, which need not be a text of the grammar."""
+        from schemagen.writers.examples import example_of
+
+        return example_of(self.writer(), has_values=False)
 
     @abstractmethod
     def writer(self) -> RuleWriter:
@@ -164,11 +171,40 @@ class Written(ContextFree[T_co]):
         return f"{shown:.80} as {self.format}"
 
 
+class AsJson(Written[T_co]):
+    """Values as JSON, for prompts: an engine of its own reads and writes them."""
+
+    format = "json"
+    instruction = "Answer with JSON only"
+
+    def writer(self) -> RuleWriter:
+        """Return what writes the values as displays of Python, which differ from JSON in three words."""
+        from schemagen.writers.python import PythonWriter
+
+        return PythonWriter({}, *self.parts())
+
+    def json_of(self, text: str) -> str:
+        """Return such a display as JSON."""
+        from schemagen.writers.python import read_python
+
+        return read_python(text, {}).json
+
+    def example(self) -> str | None:
+        """Return an example; see `Written.example`."""
+        found = super().example()
+        return None if found is None else self.json_of(found)
+
+    def placeholders(self) -> str | None:
+        """Return the form of the values; see `Written.placeholders`."""
+        found = super().placeholders()
+        return None if found is None else self.json_of(found)
+
+
 class AsPython(Written[T_co]):
     """Values as constructor calls: ``Person(name="Ada", age=36)``; see `schemagen.writers.python`."""
 
     format = "python"
-    instruction = "Answer with one Python expression only, a call of this form:"
+    instruction = "Answer with one Python expression only"
 
     @cached_property
     def _classes(self) -> Classes:
@@ -206,18 +242,12 @@ class AsPython(Written[T_co]):
             raise refused_by_type(text, error, read.json) from error
         return found
 
-    def shown(self, *, is_example: bool = False) -> str:
-        """Return the signatures of the classes, or a call."""
-        from schemagen.writers.shapes import python_example, python_shape
-
-        return (python_example if is_example else python_shape)(self._classes.schema)
-
 
 class AsYaml(Written[T_co]):
     """Values as YAML in block style; see `schemagen.writers.yaml`."""
 
     format = "yaml"
-    instruction = "Answer with YAML only, of this shape:"
+    instruction = "Answer with YAML only"
 
     def writer(self) -> RuleWriter:
         """Return what writes the values as rules."""
@@ -232,18 +262,12 @@ class AsYaml(Written[T_co]):
 
         return read_yaml(text)
 
-    def shown(self, *, is_example: bool = False) -> str:
-        """Return a document with types in place of values, or an example."""
-        from schemagen.writers.shapes import yaml_shape
-
-        return yaml_shape(self.schema, is_example=is_example)
-
 
 class AsXml(Written[T_co]):
     """Values as XML; see `schemagen.writers.xml`."""
 
     format = "xml"
-    instruction = "Answer with XML only, of this shape:"
+    instruction = "Answer with XML only"
 
     def writer(self) -> XmlWriter:
         """Return what writes the values as rules."""
@@ -263,12 +287,6 @@ class AsXml(Written[T_co]):
 
         return read_xml(text, self.writer())  # a new one: writers are for one thread
 
-    def shown(self, *, is_example: bool = False) -> str:
-        """Return a document with types in place of values, or an example."""
-        from schemagen.writers.shapes import xml_shape
-
-        return xml_shape(self.schema, self.writer().root_name, is_example=is_example)
-
 
 class _Table(Written[T_co]):
     """Values as tables; see `schemagen.writers.tables`."""
@@ -280,17 +298,12 @@ class _Table(Written[T_co]):
     def json_of(self, text: str) -> str:
         return self.writer().read(text)  # a new one: writers are for one thread
 
-    def shown(self, *, is_example: bool = False) -> str:
-        from schemagen.writers.shapes import table_shape
-
-        return table_shape(self.schema, "|" if self.format == "markdown" else ",", is_example=is_example)
-
 
 class AsCsv(_Table[T_co]):
     """A list of rows as CSV."""
 
     format = "csv"
-    instruction = "Answer with CSV only: the line of names, then a line for each row, of this shape:"
+    instruction = "Answer with CSV only: the line of names, then a line for each row"
 
     def writer(self) -> TableWriter:
         """Return what writes the values as rules."""
@@ -303,7 +316,7 @@ class AsMarkdown(_Table[T_co]):
     """A list of rows as a table of Markdown."""
 
     format = "markdown"
-    instruction = "Answer with a table in Markdown only, of this shape:"
+    instruction = "Answer with a table in Markdown only"
 
     def writer(self) -> TableWriter:
         """Return what writes the values as rules."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ToolChoice: TypeAlias = Literal["auto", "none"] | Forced
 
 #: How the answer is described in the prompt, and whether it is.
-Rendering = Literal["shape", "json_schema", "example", "typescript"]
+Rendering = Literal["shape", "json_schema", "example", "placeholders", "typescript"]
 ShowSchema: TypeAlias = "bool | Rendering"
 
 

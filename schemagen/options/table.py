@@ -182,7 +182,7 @@ _ROWS = (
         ("scratchpad", "cot", "chain_of_thought"),
     ),
     Option(
-        "show_schema", 'The answer in the prompt: True or "shape", "json_schema", "example", "typescript"; or False',
+        "show_schema", 'In the prompt: True, "shape", "example", "placeholders", "json_schema", "typescript"; False',
         _checked(check_show_schema), "True", takes_none=False,
     ),
     Option(

@@ -6,25 +6,16 @@ seen the shape puts the right values into it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from schemagen.checks import kind_of
 from schemagen.errors import GenerationError
-from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.specs import Choice
-from schemagen.grammar.written import Written
-from schemagen.prompts.renderings import told
-
-#: The sentences between the caller's prompt and the description of an answer that is not JSON.
-CHOICE_INSTRUCTION = "Answer with one of these only:"
-PATTERN_INSTRUCTION = "Answer only with a text that matches this regular expression:"
+from schemagen.prompts.shapes import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.grammar.specs import Regex
     from schemagen.options import ShowSchema
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
@@ -134,28 +125,9 @@ def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationErro
     return GenerationError(fact, at=at, why=why, fix=fix, code="invalid-prompt")
 
 
-def with_shape(messages: list[dict[str, Any]], schema: Any, show: ShowSchema = True) -> list[dict[str, Any]]:
-    """Append a rendering of a schema to the last message of the user, or to the last message if none is the user's."""
-    return _extended(messages, told(schema, show))
-
-
-def with_texts(
-    messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree[Any], show: ShowSchema = True
-) -> list[dict[str, Any]]:
-    """Append the options of a choice, a pattern, or a grammar, as `with_shape` does with the shape of JSON."""
-    if isinstance(spec, Choice):
-        return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")
-    if isinstance(spec, Written) and show == "example":
-        return _extended(messages, f"{spec.example_instruction}\n{spec.shown(is_example=True)}")
-    if isinstance(spec, ContextFree):
-        return _extended(messages, f"{spec.instruction}\n{spec.shown()}")
-    return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")
-
-
-def _told(options: Sequence[str]) -> list[str]:
-    """Return the options unchanged, or all in quotes if one of them could be read as several options or as none."""
-    plain = all(option and option == option.strip() and not {"|", "\n"} & {*option} for option in options)
-    return [option if plain else json.dumps(option, ensure_ascii=False) for option in options]
+def with_shape(messages: list[dict[str, Any]], spec: Any, show: ShowSchema = True) -> list[dict[str, Any]]:
+    """Append what `told` says of a spec to the last message of the user, or to the last message if none is the user's."""
+    return _extended(messages, told(spec, show))
 
 
 def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:

@@ -10,8 +10,7 @@ from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.options.table import checked_values
 from schemagen.prompts.healing import heal
-from schemagen.prompts.messages import as_messages, render, with_correction, with_shape, with_texts
-from schemagen.prompts.renderings import check_for_format
+from schemagen.prompts.messages import as_messages, render, with_correction, with_shape
 from schemagen.request.attempts import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
 
@@ -80,11 +79,8 @@ class AnswerForm:
         Raises:
             SchemaError: As `schemagen.compile`.
             VocabularyError: It is a grammar over the vocabulary of another model.
-            OptionError: It was compiled for another format, or ``show_schema`` does not describe the format.
+            OptionError: It was compiled for another format.
         """
-        check_for_format(
-            self.show_schema, getattr(spec.spec, "format", "json") if isinstance(spec, Grammar) else self.as_
-        )
         if not isinstance(spec, Grammar):
             return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order, as_=self.as_)
         if self.as_ not in ("json", getattr(spec.spec, "format", "json")):
@@ -110,10 +106,7 @@ class AnswerForm:
         messages = as_messages(prompt)
         if not self.show_schema:
             return messages
-        schema = grammar.schema
-        if schema is None:
-            return with_texts(messages, grammar.spec, self.show_schema)
-        return with_shape(messages, schema, self.show_schema)
+        return with_shape(messages, grammar.spec if grammar.schema is None else grammar.schema, self.show_schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
 from schemagen.errors.installing import install_command
-from schemagen.errors.pointers import steps_of
+from schemagen.errors.pointers import referred
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.types.reflection import is_type, reflect
@@ -132,16 +132,6 @@ def _type_of_object(schema: Mapping[str, Any], document: Mapping[str, Any], dept
         return None
     fields = {name: _type_of(subschema, document, depth) for name, subschema in properties.items()}
     return None if None in fields.values() else arrow().struct(list(fields.items()))
-
-
-def referred(reference: Any, document: Mapping[str, Any]) -> Any:
-    """Return the part of a document that a ``$ref`` names; None if it names none."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    found: Any = document
-    for key in steps_of(reference):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
 
 
 def column_of(values: list[Any], column: Any) -> tuple[Any, dict[int, str]]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.rows.arrow import referred
+from schemagen.errors.pointers import resolved
 from schemagen.rows.record import is_text
 from schemagen.rows.row import json_text
 from schemagen.types.reflection import is_type, reflect
@@ -142,7 +142,7 @@ class CellTable:
         """Whether the field at a path, or the whole value, is always a text or null."""
         found = self._schema
         for name in path:
-            found = _resolved(found, self._schema).get("properties", {}).get(name, {})
+            found = resolved(found, self._schema).get("properties", {}).get(name, {})
         return _kinds(found, self._schema) <= _TEXTS
 
     def written(self, value: str) -> list[str]:
@@ -164,7 +164,7 @@ def _schema_of(spec: Any) -> Mapping[str, Any]:
 
 def _fields(schema: Any, document: Mapping[str, Any], depth: int = 0, *, flat: bool) -> Fields | None:
     """Return the columns of the objects of a schema; None if it has other values, or objects with further keys."""
-    found = _resolved(schema, document)
+    found = resolved(schema, document)
     properties = found.get("properties")
     closed = found.get("type") == "object" and found.get("additionalProperties") is False
     if not properties or not closed or "patternProperties" in found or depth > _DEEPEST:
@@ -173,7 +173,7 @@ def _fields(schema: Any, document: Mapping[str, Any], depth: int = 0, *, flat: b
     parts: dict[str, Cell | Fields] = {}
     for name, inner in properties.items():
         nested = _fields(inner, document, depth + 1, flat=flat) if flat and name in required else None
-        parts[name] = nested or _cell(_resolved(inner, document), document, is_required=name in required)
+        parts[name] = nested or _cell(resolved(inner, document), document, is_required=name in required)
     return Fields(parts)
 
 
@@ -188,7 +188,7 @@ def _cell(schema: Mapping[str, Any], document: Mapping[str, Any], *, is_required
 
 def _kinds(schema: Any, document: Mapping[str, Any], depth: int = 0) -> frozenset[str]:
     """Return the JSON types that the values of a schema may have: only as far as "string" and "null" can be told."""
-    found = _resolved(schema, document)
+    found = resolved(schema, document)
     if "const" in found or "enum" in found:
         values = [found["const"]] if "const" in found else found["enum"]
         return frozenset("null" if each is None else "string" if isinstance(each, str) else "other" for each in values)
@@ -199,14 +199,6 @@ def _kinds(schema: Any, document: Mapping[str, Any], depth: int = 0) -> frozense
     if not members or depth > _DEEPEST:
         return _ANY
     return frozenset().union(*(_kinds(each, document, depth + 1) for each in members))
-
-
-def _resolved(schema: Any, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    for _ in range(_DEEPEST):
-        if not isinstance(schema, Mapping) or "$ref" not in schema:
-            break
-        schema = {**(referred(schema["$ref"], document) or {}), **{key: schema[key] for key in schema if key != "$ref"}}
-    return schema if isinstance(schema, Mapping) else {}
 
 
 def _members(text: str) -> Iterator[tuple[str, str]]:

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from schemagen.checks import kind_of
 from schemagen.context_free.syntax import Guest, Text
 from schemagen.engine.options import Options
-from schemagen.errors import OptionError, OptionTypeError
+from schemagen.errors import OptionError, OptionTypeError, SchemaError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import expression_of, pattern_of, regex_of
 from schemagen.grammar.reading import read_source, styled, target_of, understood
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex, frozen_spec, given_spec
+from schemagen.grammar.written import AsJson
 from schemagen.regex import ast
 from schemagen.regex.wildcards import paragraph_text, text_before, text_without
 from schemagen.schema.ir import ANY_STRINGS, StringDisjunct, ValueSet
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from schemagen.context_free.syntax import Expression
 
@@ -132,8 +133,22 @@ class Scalar:
         """Return one of its texts as JSON, of a schema."""
         return json.dumps(text) if self.is_raw else text
 
-    def shown(self) -> str:
-        """Return what a prompt says of it."""
+    def example(self) -> str | None:
+        """Return an example of its texts, which the fixed text after the hole may forbid; None if none is made."""
+        if isinstance(self.spec, Choice):
+            return self.spec.options[0]
+        try:
+            found = None if self.value_set is None else AsJson(self.spec).example()
+        except SchemaError:
+            return None
+        return json.loads(found) if found is not None and self.is_raw else found
+
+    def shown(self, render: Callable[[Any], str] | None = None) -> str:
+        """Return what a prompt says of it.
+
+        Args:
+            render: Writes a schema. Without it, the hole is shown by the name of its type.
+        """
         spec = given_spec(self.spec)
         if isinstance(spec, gen):
             return "text" if spec.regex is None else f"/{spec.regex}/"
@@ -144,6 +159,8 @@ class Scalar:
         if isinstance(spec, ContextFree):
             return spec.shown()
         target = target_of(spec)
+        if render is not None:
+            return render(spec if target is None else target.schema)
         return "JSON" if target is None else target.name
 
 

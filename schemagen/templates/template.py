@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
 
 from typing_extensions import is_typeddict
 
@@ -30,6 +30,10 @@ from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
 from schemagen.templates.fields import Fields, fields_of, instance_of, instance_of_json
 from schemagen.templates.holes import Filled, Piece, Scalar, check_fixed, hole_of, pieces_of, shown_text
+from schemagen.writers.examples import placeholder, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -188,7 +192,24 @@ class Template(ContextFree[T_co]):
 
     def shown(self) -> str:
         """Return the template with what its holes take."""
-        return shown_text(pieces_of(self.text), {name: _shown(hole) for name, hole in self.holes})
+        return self.described()
+
+    def described(self, render: Callable[[Any], str] | None = None) -> str:
+        """Return the template with the types of its holes: their names, or their schemas as a rendering writes them."""
+        return shown_text(pieces_of(self.text), {name: _shown(hole, render) for name, hole in self.holes})
+
+    def example(self) -> str | None:
+        """Return a text that fits; None if no short one is found."""
+        return text_of(self.rules(), dict(_wishes(self, "")))
+
+    def placeholders(self) -> str:
+        """Return the template with ``<name>`` in each hole, once for a template that is repeated."""
+        holes = {name: hole.template if isinstance(hole, Repeated) else hole for name, hole in self.holes}
+        inner = {
+            name: hole.placeholders() if isinstance(hole, Template) else placeholder(name)
+            for name, hole in holes.items()
+        }
+        return "".join(piece.text + inner.get(piece.hole or "", "") for piece in pieces_of(self.text))
 
     def __repr__(self) -> str:
         """Return the call that makes it, holes as a prompt shows them."""
@@ -253,14 +274,25 @@ def _rewritten(pieces: list[Piece]) -> str:
     )
 
 
-def _shown(hole: Scalar | Template[Any] | Repeated) -> str:
+def _shown(hole: Scalar | Template[Any] | Repeated, render: Callable[[Any], str] | None = None) -> str:
     if isinstance(hole, Scalar):
-        return hole.shown()
+        return hole.shown(render)
     if isinstance(hole, Template):
-        return repr(hole.shown())
+        return repr(hole.described(render))
     often = f"{hole.low} to {hole.high}" if hole.high is not None else f"{hole.low} or more"
     between = f", {hole.separator!r} between them" if hole.separator else ""
-    return f"{hole.template.shown()!r} {f'{often} times' if hole.is_list else 'or nothing'}{between}"
+    return f"{hole.template.described(render)!r} {f'{often} times' if hole.is_list else 'or nothing'}{between}"
+
+
+def _wishes(template: Template[Any], prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield the names of the rules of holes, each with an example of its texts."""
+    for name, hole in template.holes:
+        if isinstance(hole, Template):
+            yield from _wishes(hole, f"{prefix}{name}.")
+        elif isinstance(hole, Repeated):
+            yield from _wishes(hole.template, f"{prefix}{name}[].")
+        elif (example := hole.example()) is not None:
+            yield f"{prefix}{name}", example
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------------

@@ -72,11 +72,13 @@ class PythonWriter(RuleWriter):
 
     def _body(self, values: Values) -> Expression:
         parts = self._split(values)
+        if self.narrowing is not None:
+            parts = self.narrowing.first(parts)
         if parts:
             return alternatives(*map(self.value, parts))
         form = self._form(values)
         self._check_class(form.removeprefix("call "))
-        value = self.normaliser.value(values)
+        value = self.value_set(values)
         return alternatives(
             self._scalar(value),
             *(self._array(disjunct, form) for disjunct in value.arrays),

@@ -84,14 +84,14 @@ class TableWriter(RuleWriter):
     def _rows(self) -> tuple[ArrayDisjunct, list[Column]]:
         """Return the list and the columns."""
         fix = "give list[Row], where Row is a class or a TypedDict of scalars"
-        value = self.normaliser.value(self.normaliser.root)
+        value = self.value_set(self.normaliser.root)
         others = (value.null, value.true, value.false, value.numbers, value.strings, value.objects)
         if len(value.arrays) != 1 or any(others) or value.arrays[0].prefix:
             raise self.refuse("a type that is not a list of rows", "a table is a list of objects of one kind", fix)
         array = value.arrays[0]
         self.check_array(array)
         with self.inside("items"):
-            row = self.normaliser.value(array.items)
+            row = self.value_set(array.items)
             beside = (row.null, row.true, row.false, row.numbers, row.strings, row.arrays)
             if len(row.objects) != 1 or any(beside):
                 raise self.refuse("a row that is no object of one kind", "all rows have the same columns", fix)
@@ -105,7 +105,7 @@ class TableWriter(RuleWriter):
 
     def _column(self, member: Member) -> Column:
         with self.inside("properties", member.key):
-            value = self.normaliser.value(member.values)
+            value = self.value_set(member.values)
             if value.arrays or value.objects:
                 fix = "use members of scalars only, or another format"
                 raise self.refuse("a list or an object in a cell", "a cell is one scalar", fix)

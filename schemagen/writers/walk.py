@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from schemagen.schema.ir import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.numbers.expressions import NumberStyle
+    from schemagen.writers.examples import Narrowing
 
 #: Rules of one grammar.
 MAX_RULES = 20_000
@@ -99,6 +100,8 @@ class RuleWriter(ABC):
         self._known: dict[Hashable, Expression] = {}
         self._open: list[Values] = []
         self._place = ""
+        #: Narrows each set of values to one of them, where an example is written.
+        self.narrowing: Narrowing | None = None
 
     def grammar(self) -> ContextFreeGrammar:
         """Return the rules; the start is ``root``.
@@ -124,18 +127,31 @@ class RuleWriter(ABC):
     def value(self, values: Values) -> Expression:
         """Return the texts of a set of values."""
 
+    def value_set(self, values: Values) -> ValueSet:
+        """Return what a set of values consists of."""
+        value = self.normaliser.value(values)
+        return value if self.narrowing is None else self.narrowing.one_of(value)
+
+    def key_of(self, values: Values) -> Hashable:
+        """Return what a set of values is remembered by: an example of scalars depends on their place as well."""
+        if self.narrowing is None:
+            return values
+        value = self.normaliser.value(values)
+        return values if value.arrays or value.objects else (values, self._place)
+
     # --- rules and places ----------------------------------------------------------------------------------------------
 
     def rule(self, values: Values, context: Hashable, write: Callable[[], Expression]) -> Expression:
         """Return a set of values in a context as the rule that is made when it is first asked for."""
-        key = (values, context)
+        known_by = self.key_of(values)
+        key = (known_by, context)
         known = self._known.get(key)
         if known is not None:
             return known
         if len(self._rules) >= MAX_RULES:
             raise LimitError(f"more than {MAX_RULES} rules", fix="make the type smaller, or nest it less deep")
         place = self._place
-        if isinstance(values, SchemaRef):
+        if isinstance(values, SchemaRef) and known_by is values:
             self._place = values.pointer
         name = self._free_name()
         self._known[key] = Rule(name)
@@ -163,6 +179,11 @@ class RuleWriter(ABC):
     def place(self) -> str:
         """A pointer to the schema that is being written."""
         return self._place
+
+    @property
+    def opened(self) -> list[Values]:
+        """The sets of values that are being written."""
+        return self._open
 
     def is_open(self, values: Values) -> bool:
         """Whether a set of values is being written, so that it would stand in itself."""

@@ -34,6 +34,7 @@ from schemagen.schema.ir import ANYTHING, Resolved, SchemaRef, intersection_of, 
 from schemagen.writers.walk import RuleWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from xml.etree.ElementTree import Element
 
     from schemagen.context_free.syntax import Expression
@@ -104,7 +105,7 @@ class Contents:
 
     def __init__(self, writer: RuleWriter) -> None:
         self._writer = writer
-        self._known: dict[Values, Content] = {}
+        self._known: dict[Hashable, Content] = {}
 
     def of(self, values: Values) -> Content:
         """Return what an element of some values may hold.
@@ -112,9 +113,10 @@ class Contents:
         Raises:
             UnsupportedTypeError: It could not be told apart; of a schema `UnsupportedSchemaError`.
         """
-        known = self._known.get(values)
+        key = self._writer.key_of(values)
+        known = self._known.get(key)
         if known is None:
-            known = self._known[values] = self._made(self._writer.normaliser.value(values))
+            known = self._known[key] = self._made(self._writer.value_set(values))
         return known
 
     def _made(self, value: ValueSet) -> Content:
@@ -162,7 +164,7 @@ class Contents:
             if not is_name(member.key):
                 fix = "give it a name of letters, digits, underscores, dots and hyphens"
                 raise self._writer.refuse(f"the member {member.key!r:.80}", "it is no name of an element", fix)
-            value = self._writer.normaliser.value(member.values)
+            value = self._writer.value_set(member.values)
             if not value.arrays:
                 values = intersection_of(member.values, _NOT_NULL) if value.null else member.values
                 return Child(member.key, values, None, self._absence_of_null(member, value))
@@ -189,7 +191,7 @@ class Contents:
     def _absence_of_list(self, member: Member, array: ArrayDisjunct, *, is_null: bool) -> Absent:
         """Return the meaning of a list without elements."""
         if is_null:
-            return self._absence_of_null(member, self._writer.normaliser.value(member.values))
+            return self._absence_of_null(member, self._writer.value_set(member.values))
         if array.min_items > 0:
             return "impossible" if member.needed else "left out"
         if member.needed:

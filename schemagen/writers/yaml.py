@@ -90,7 +90,7 @@ class YamlWriter(RuleWriter):
 
     def value(self, values: Values) -> Expression:
         """Return the texts of a set of values in flow style."""
-        return self.rule(values, "flow", lambda: self._flow(self.normaliser.value(values)))
+        return self.rule(values, "flow", lambda: self._flow(self.value_set(values)))
 
     def _at(self, values: Values, depth: int, before_inline: Expression, before_block: Expression) -> Expression:
         """Write values at a place.
@@ -103,8 +103,8 @@ class YamlWriter(RuleWriter):
         """
         if self.is_open(values):
             return sequence(before_inline, self.value(values))
-        inline = self.rule(values, "inline", lambda: self._inline(self.normaliser.value(values)))
-        block = self.rule(values, depth, lambda: self._block(self.normaliser.value(values), depth))
+        inline = self.rule(values, "inline", lambda: self._inline(self.value_set(values)))
+        block = self.rule(values, depth, lambda: self._block(self.value_set(values), depth))
         return alternatives(sequence(before_inline, inline), sequence(before_block, block))
 
     # --- scalars -------------------------------------------------------------------------------------------------------

@@ -79,9 +79,12 @@ def test_rows_of_a_table(bundled_lm):
 
 
 def test_the_prompt_shows_the_format(bundled_lm):
-    """The shape is that of the format, and can be left out."""
-    for as_, words in (("python", "Place(name: str"), ("yaml", "size: int"), ("xml", "<place>")):
-        assert words in bundled_lm.render("Paris", Place, as_=as_)
+    """An instruction names it, and can be left out; an example is written in it."""
+    for as_, words in (("python", 'Place(name="..."'), ("yaml", "size: 0"), ("xml", "<place>")):
+        assert f"Answer with {'one Python' if as_ == 'python' else as_.upper()}" in bundled_lm.render(
+            "Paris", Place, as_=as_
+        )
+        assert words in bundled_lm.render("Paris", Place, as_=as_, show_schema="example")
         assert words not in bundled_lm.render("Paris", Place, as_=as_, show_schema=False)
 
 

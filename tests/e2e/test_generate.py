@@ -21,7 +21,7 @@ from schemagen.errors import (
     SchemagenError,
     ValidationFailed,
 )
-from schemagen.prompts.shape import SHAPE_INSTRUCTION
+from schemagen.prompts.shapes import SHAPE_INSTRUCTION
 from schemagen.request.settings import token_ids_of
 from tests.models import wants
 

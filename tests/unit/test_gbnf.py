@@ -15,7 +15,7 @@ from schemagen.errors import (
     UnsatisfiableSchemaError,
     UnsupportedGrammarError,
 )
-from schemagen.prompts.messages import with_texts
+from schemagen.prompts.messages import with_shape
 from schemagen.schema.report import Entry
 from tests.grammars import BYTES, check_masks_along, derives
 
@@ -280,7 +280,7 @@ def test_what_a_grammar_is() -> None:
 
 def test_the_prompt_holds_the_grammar() -> None:
     """A model that is asked is told the grammar."""
-    messages = with_texts([{"role": "user", "content": "Calculate."}], GBNF("root ::= [0-9]+\n"))
+    messages = with_shape([{"role": "user", "content": "Calculate."}], GBNF("root ::= [0-9]+\n"))
     assert messages[-1]["content"].endswith("this grammar derives:\nroot ::= [0-9]+")
 
 

@@ -7,14 +7,13 @@ from enum import Enum
 from typing import Annotated, Literal
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, TypeAdapter
 
-import schemagen
 from schemagen.errors import GenerationError, OptionError
 from schemagen.options.values import check_show_schema
 from schemagen.prompts.messages import as_messages
-from schemagen.prompts.renderings import example_text, schema_text, told, typescript_text
-from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+from schemagen.prompts.shapes import SHAPE_INSTRUCTION, example_text, schema_text, shape_text, told, typescript_text
 
 
 class Color(Enum):
@@ -49,9 +48,11 @@ ANYTHING = [
     {"const": {"a": [1]}}, {"type": "null"}, {"properties": {"a b": True}}, {"type": "unknown"}, {"oneOf": [True]},
 ]  # fmt: skip
 
+WITHOUT_EXAMPLE = [False, {"$ref": "#/$defs/Nowhere"}, {"$ref": "#"}, {"anyOf": []}, {"type": "unknown"}]
+
 
 def test_typescript_is_a_declaration():
-    """Optional keys carry a question mark, descriptions stand behind their field."""
+    """Optional keys carry a question mark, descriptions stand after their field."""
     assert typescript_text(SCHEMA) == (
         "type Answer = {\n"
         "  name: string; // full name\n"
@@ -69,13 +70,13 @@ def test_typescript_is_a_declaration():
 
 
 def test_an_example_has_every_key_in_order():
-    """Choices are told, bounds are kept, and a description stands for its text."""
+    """It is an instance: bounds are kept, an option is chosen, and a description stands for its text."""
     assert json.loads(example_text(SCHEMA)) == {
-        "name": "full  name",
-        "color": "red | blue",
-        "size": 0,
+        "name": "full name",
+        "color": "red",
+        "size": 1.5,
         "parts": [{"title": "...", "count": 2}],
-        "pair": [0, True],
+        "pair": [1, True],
         "fixed": "x",
         "note": "...",
     }
@@ -85,7 +86,7 @@ def test_an_example_has_every_key_in_order():
 def test_alternatives_are_examples_of_their_own():
     """One line for each."""
     lines = example_text(TypeAdapter(Part | Color).json_schema()).splitlines()
-    assert [json.loads(line) for line in lines] == [{"title": "...", "count": 2}, "red | blue"]
+    assert [json.loads(line) for line in lines] == [{"title": "...", "count": 2}, "red"]
 
 
 def test_json_schema_leaves_out_what_says_nothing():
@@ -108,11 +109,22 @@ def test_recursion_ends(render):
     assert len(render(TypeAdapter(Tree).json_schema())) < 2000
 
 
-@pytest.mark.parametrize("render", [schema_text, example_text, typescript_text])
+@pytest.mark.parametrize("render", [schema_text, shape_text, typescript_text])
 @pytest.mark.parametrize("schema", ANYTHING, ids=str)
 def test_every_schema_is_told_somehow(render, schema):
     """What cannot be said is left out: a rendering never fails."""
     assert render(schema)
+
+
+@pytest.mark.parametrize("schema", ANYTHING, ids=str)
+def test_an_example_is_valid_or_refused(schema):
+    """A schema without instances has no example, and the error says what to give instead."""
+    if schema in WITHOUT_EXAMPLE:
+        with pytest.raises(OptionError) as caught:
+            example_text(schema)
+        assert "'shape'" in caught.value.fix
+    else:
+        Draft202012Validator(schema).validate(json.loads(example_text(schema)))
 
 
 def test_true_is_the_shape():
@@ -126,30 +138,6 @@ def test_what_names_no_rendering_is_refused(value):
     with pytest.raises(OptionError) as caught:
         check_show_schema(value)
     assert "'typescript'" in caught.value.why
-
-
-@pytest.fixture(scope="module")
-def bundled_lm():
-    """The bundled model."""
-    return schemagen.load_bundled()
-
-
-@pytest.mark.parametrize("show", ["json_schema", "typescript"])
-@pytest.mark.parametrize("as_", ["csv", "yaml", "xml", "markdown", "python"])
-def test_what_describes_json_is_refused_for_other_formats(show, as_, bundled_lm):
-    """It would be ignored without a word; also where the format was settled when the grammar was compiled."""
-    rows = list[Part]
-    for spec, options in ((rows, {"as_": as_}), (bundled_lm.compile(rows, as_=as_), {})):
-        with pytest.raises(OptionError, match=f"show_schema='{show}' beside as_='{as_}'") as caught:
-            bundled_lm.render("two parts", spec, show_schema=show, **options)
-        assert "'example'" in caught.value.fix
-
-
-def test_an_example_is_shown_in_the_format(bundled_lm):
-    """A row of values, where the shape has a row of types."""
-    rendered = bundled_lm.render("two parts", list[Part], as_="csv", show_schema="example", chat_template=False)
-    assert rendered.rstrip().endswith("in the form of this example:\ntitle,count\n...,2")
-    assert "str" not in rendered.partition("example:")[2]
 
 
 def test_a_wrong_prompt_is_told_all_that_a_prompt_may_be():

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 import schemagen
 from schemagen import Regex, text
-from schemagen.prompts.messages import with_texts
+from schemagen.prompts.messages import with_shape
 from schemagen.testing import brute_force_mask, mask_of
 from tests.grammars import BYTES, derives
 
@@ -160,7 +160,7 @@ def test_what_is_said_of_them(spec: Any, said: str, shown: str) -> None:
     """A spec is shown as the call that makes it, and in a prompt in words."""
     assert repr(spec) == said
     assert spec.shown() == shown
-    (message,) = with_texts([{"role": "user", "content": "Go"}], spec)
+    (message,) = with_shape([{"role": "user", "content": "Go"}], spec)
     assert message["content"] == f"Go\n\nAnswer only with this:\n{shown}"
 
 

@@ -644,54 +644,6 @@ def test_no_value_at_all(as_):
         compiled({**SCHEMA, "properties": {"name": False, "n": {}}}, as_)
 
 
-# --- prompts ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("as_", "shown"),
-    [
-        (
-            "python",
-            (
-                "Person(name: str, age: int >= 0, tags: list[str] = ..., home: Point | None = ...)\n"
-                "Point(x: float, y: float = ...)"
-            ),
-        ),
-        (
-            "yaml",
-            (
-                "name: str\nage: int >= 0\ntags:  # optional\n  - str\n  - ...\nhome:  # optional\n  x: float\n"
-                '  "y": float  # optional'
-            ),
-        ),
-        (
-            "xml",
-            (
-                "<person>\n  <name>str</name>\n  <age>int >= 0</age>\n  <tags>str</tags> (any number)\n  <home>\n    <x>float</x>\n"
-                "    <y>float</y> (optional)\n  </home> (optional)\n</person>"
-            ),
-        ),
-    ],
-)
-def test_what_a_prompt_shows(as_, shown):
-    """The shape of an answer is short, and an instruction names the format."""
-    spec = compiled(Person, as_).spec
-    assert spec.shown() == shown
-    assert as_ in spec.instruction.lower()
-
-
-@pytest.mark.parametrize(
-    ("as_", "shown"),
-    [
-        ("csv", "name,n,note\nstr,int or nothing,str or nothing\n..."),
-        ("markdown", "| name | n | note |\n| --- | --- | --- |\n| str | int or nothing | str or nothing |\n..."),
-    ],
-)
-def test_what_a_prompt_shows_of_tables(as_, shown):
-    """A table is its header and a row of types."""
-    assert compiled(list[Row], as_).spec.shown() == shown
-
-
 @pytest.mark.parametrize(
     ("key", "is_one"),
     [("name", True), ("naïve", True), ("名前", True), ("größe.2-x", True), ("_x", True)]
@@ -736,61 +688,6 @@ def test_threads_read_at_once(as_, text):
     grammar = compiled(Person, as_)
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(grammar.validate, [text] * 64)) == [ADA] * 64
-
-
-@pytest.mark.parametrize(
-    ("as_", "shown"),
-    [
-        ("python", 'Person(name="...", age=0, tags=["..."], home=Point(x=0, y=0))'),
-        ("yaml", 'name: "..."\nage: 0\ntags:\n  - "..."\nhome:\n  x: 0\n  "y": 0'),
-        (
-            "xml",
-            "<person>\n  <name>...</name>\n  <age>0</age>\n  <tags>...</tags>\n  <home>\n    <x>0</x>\n    <y>0</y>\n  </home>\n</person>",
-        ),
-    ],
-)
-def test_a_prompt_can_show_an_example(as_, shown):
-    """One value in the format, with no types that a model could copy; each of these is a text of the grammar."""
-    grammar = compiled(Person, as_)
-    assert grammar.spec.shown(is_example=True) == shown
-    assert "example" in grammar.spec.example_instruction
-    assert grammar.validate(shown).name == "..."
-
-
-@pytest.mark.parametrize(
-    ("as_", "shown"),
-    [
-        ("csv", "name,n,note\n...,0,..."),
-        ("markdown", "| name | n | note |\n| --- | --- | --- |\n| ... | 0 | ... |"),
-    ],
-)
-def test_an_example_of_a_table_is_a_row(as_, shown):
-    """A row of values beneath the names."""
-    assert compiled(list[Row], as_).spec.shown(is_example=True) == shown
-
-
-def test_examples_are_quoted_where_the_format_asks_for_it():
-    """Commas in CSV, signs of markup in XML, words of YAML that are no texts; recursion ends."""
-
-    class Odd(BaseModel):
-        """With descriptions that are hard to write."""
-
-        a: str = Field(description="one, two")
-        b: str = Field(description="a < b & c")
-        c: str = Field(description="yes")
-
-    class Tree(BaseModel):
-        """Of itself."""
-
-        name: str
-        children: list["Tree"]
-
-    assert compiled(list[Odd], "csv").spec.shown(is_example=True).splitlines()[1] == '"one, two",a < b & c,yes'
-    for as_ in ("xml", "yaml", "python"):
-        spec = compiled(Odd, as_).spec
-        assert spec.value_of(spec.shown(is_example=True)) == Odd(a="one, two", b="a < b & c", c="yes")
-    for as_ in ("yaml", "xml", "python"):
-        assert 0 < len(compiled(Tree, as_).spec.shown(is_example=True)) < 1000
 
 
 @pytest.mark.parametrize("reads", [100, pytest.param(2_000, marks=pytest.mark.slow)])
