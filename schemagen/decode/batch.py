@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.batch_size import cut, rows_that_fit
+from schemagen.decode.brevity import Brevity
 from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.generate import Decoded, generate_rows, inputs_of, read_ahead, result_of
 from schemagen.decode.logits_processor import BatchProcessor
@@ -117,7 +118,9 @@ def _text_of(model: Any, row: Row, options: Mapping[str, Any]) -> Text:
     generator = torch.Generator().manual_seed(seed_of(row.seed)) if is_drawn(sampling, row.grammar) else None
     budget = budget_of(model, options, len(row.token_ids))
     assert budget is not None, "can_queue looked"
-    return Text(row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator)
+    return Text(
+        row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator, brevity=Brevity.of(options)
+    )
 
 
 def _written(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.checks import check_seed
+from schemagen.decode.brevity import NAMES, Brevity
 from schemagen.decode.broken_logits import LogitsCheck
 from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.finish_reason import finish_reason
@@ -132,9 +133,9 @@ class Writer:
     def steps(self) -> Generator[list[int] | Decoded, None, None]:
         """Yield the tokens of each step of the loop that reads ahead, then the result; its seconds are those of the steps."""
         began, seconds = time.perf_counter(), 0.0
-        sampler = _sampler_of(self._model, self._grammar, self._options, self._seed)
         ids, budget = self._inputs["input_ids"], self._budget or 0
-        loop = Loop(self._model, ids, self._grammar, budget, speculation=self._speculation, sampler=sampler)
+        ways = _ways_of(self._model, self._grammar, self._options, self._seed)
+        loop = Loop(self._model, ids, self._grammar, budget, speculation=self._speculation, **ways)
         for tokens in loop.steps():
             seconds += time.perf_counter() - began
             yield tokens
@@ -190,14 +191,15 @@ def read_ahead(
         seed: The seed of sampling; None to draw one from torch's own random numbers.
         speculation: The source of draft tokens.
     """
-    sampler, streamer = _sampler_of(model, grammar, options, seed), options.get("streamer")
-    return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, sampler=sampler, streamer=streamer)
+    ways, streamer = _ways_of(model, grammar, options, seed), options.get("streamer")
+    return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, streamer=streamer, **ways)
 
 
-def _sampler_of(model: Any, grammar: Constraint, options: Mapping[str, Any], seed: int | None) -> RowSampler | None:
-    """Return the sampler of a text that is read ahead; None if all of its tokens are the likeliest."""
+def _ways_of(model: Any, grammar: Constraint, options: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+    """Return how the tokens of a text that is read ahead are chosen, as for `Loop`."""
     sampling = way_of(model, options)
-    return RowSampler([seed_of(seed)], sampling) if is_drawn(sampling, grammar) else None
+    sampler = RowSampler([seed_of(seed)], sampling) if is_drawn(sampling, grammar) else None
+    return {"sampler": sampler, "brevity": Brevity.of(options)}
 
 
 def inputs_of(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
@@ -230,6 +232,8 @@ def generate_rows(
         ends: The EOS ids.
         seeds: One per row; None if the row need not be reproducible.
     """
+    processor.brevity = Brevity.of(options)
+    options = {name: value for name, value in options.items() if name not in NAMES}
     options = {"eos_token_id": list(ends), "pad_token_id": ends[0], **options}
     if processor.has_inner_ends:
         options |= _ends_of_rows(model, options, processor, inputs["input_ids"].device)

@@ -40,6 +40,7 @@ from schemagen.threads.forking import long_lock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from schemagen.decode.brevity import Brevity
     from schemagen.engine.protocol import Constraint, Matcher
 
 
@@ -67,6 +68,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             call.
         has_inner_ends: Whether an EOS token may stand inside a text of a grammar.
         has_drafts: Whether one does, because a draft comes before an answer.
+        brevity: The penalties on what goes on in rows without their own; None for none.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.
@@ -96,6 +98,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         ending = [each for each in several if each is not None and each.has_inner_ends]
         self.has_inner_ends = bool(ending)
         self.has_drafts = any(each.thought_tokens for each in ending)
+        self.brevity: Brevity | None = None
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
@@ -280,7 +283,16 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         masked, broken = mask_and_check(scores, bitmask, constrained, covered, inplace=self._inplace, ends=ends)
         for row in sorted(set(live).intersection(broken)):
             self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
+        for row in sorted(set(live).difference(broken)):
+            self._penalise(masked[row], cursors[row])
         return masked
+
+    def _penalise(self, masked: torch.Tensor, cursor: Cursor | None) -> None:
+        """Lower the scores, float [V], of what keeps a row from its end, if that was asked for."""
+        assert cursor is not None, "live rows have a grammar"
+        brevity = self.brevity if cursor.brevity is None else cursor.brevity
+        if brevity is not None:
+            brevity.penalise(masked, cursor.generated, cursor.matcher, cursor.grammar.vocabulary.size)
 
     def _note_left_out(
         self, scores: torch.Tensor, bitmask: torch.Tensor, cursors: Sequence[Cursor | None], live: list[int]

@@ -144,6 +144,18 @@ def complete_options(
             code="empty-prompt",
         )
     room = room_of(model, prompt_tokens)
+    options = with_way(given)
+    given_config = options.get("generation_config")
+    # Without this generate would stop after 20 tokens.
+    if not {"max_new_tokens", "max_length"} & options.keys() and (
+        given_config is None or budget_of(model, options, prompt_tokens) is None
+    ):
+        options["max_new_tokens"] = default if room is None else min(default, room)
+    return options
+
+
+def with_way(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are given, with ``do_sample``, unless a ``generation_config`` says how tokens are drawn."""
     options = {key: value for key, value in given.items() if value is not None}
     if options.get("temperature") == 0:
         # The limit of sampling at ever lower temperatures; transformers refuses to divide by it.
@@ -153,12 +165,6 @@ def complete_options(
     if options.get("do_sample") is False:
         # The sampling defaults of a model's generation_config would only cause warnings.
         options = {**dict.fromkeys(WARNED_ABOUT), **options}
-    given_config = options.get("generation_config")
-    # Without this generate would stop after 20 tokens.
-    if not {"max_new_tokens", "max_length"} & options.keys() and (
-        given_config is None or budget_of(model, options, prompt_tokens) is None
-    ):
-        options["max_new_tokens"] = default if room is None else min(default, room)
     return options
 
 

@@ -18,7 +18,7 @@ whole text at every step, and finds nothing that the rows of the last call do no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from schemagen.errors import MatcherError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     import torch
 
+    from schemagen.decode.brevity import Brevity
     from schemagen.engine.protocol import Constraint, Matcher
 
 
@@ -42,6 +43,7 @@ class Cursor:
         dead: Whether a token came that the grammar forbids (a beam of probability zero, kept only as filling).
         is_over: Whether the row is no longer constrained: it generated EOS, is filling, or was given up.
         limit: The maximum number of tokens, if each row has its own limit; None if the row has none of its own.
+        brevity: The penalties on what goes on, if each row has its own; None if the row has none of its own.
     """
 
     matcher: Matcher
@@ -50,6 +52,7 @@ class Cursor:
     dead: bool = False
     is_over: bool = False
     limit: int | None = None
+    brevity: Brevity | None = None
 
     @classmethod
     def start(cls, grammar: Constraint) -> Cursor:
@@ -88,7 +91,7 @@ class Cursor:
 
     def fork(self) -> Cursor:
         """Return an independent copy."""
-        return Cursor(self.matcher.fork(), self.grammar, list(self.generated), self.dead, self.is_over, self.limit)
+        return replace(self, matcher=self.matcher.fork(), generated=list(self.generated))
 
 
 class Sequences:

@@ -12,6 +12,7 @@ from schemagen.decode.speculation.drafters import forced_next
 if TYPE_CHECKING:
     import torch
 
+    from schemagen.decode.brevity import Brevity
     from schemagen.decode.row_sampling import Sampling
     from schemagen.engine.protocol import Constraint
     from schemagen.vocabulary import Vocabulary
@@ -33,6 +34,7 @@ class Text:
         max_new_tokens: Most tokens of the text.
         sampling: How tokens are drawn; None to take the likeliest.
         generator: The random numbers of this text alone; None only if no token `is_drawn`.
+        brevity: The penalties on what goes on; None for none.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.
         was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
@@ -46,6 +48,7 @@ class Text:
     max_new_tokens: int
     sampling: Sampling | None = None
     generator: torch.Generator | None = None
+    brevity: Brevity | None = None
     generated: list[int] = field(default_factory=list)
     cursor: Cursor | None = None
     was_left_out: bool = False
@@ -62,7 +65,7 @@ class Text:
         """Return the cursor after the generated tokens, made where there is none yet."""
         if self.constraint is not None and self.cursor is None:
             self.cursor = Cursor.start(self.constraint)
-            self.cursor.limit = self.max_new_tokens
+            self.cursor.limit, self.cursor.brevity = self.max_new_tokens, self.brevity
             self.cursor.advance(self.generated)
         return self.cursor
 

@@ -74,14 +74,21 @@ class DecodingOptions(TypedDict, total=False):
     streamer: Any
 
 
-class AnswerOptions(DecodingOptions, total=False):
+class ConstrainedOptions(DecodingOptions, total=False):
+    """Options of all methods that constrain the text."""
+
+    reasoning: bool | int | Reasoning
+    draft: bool | int | Draft
+    loop_guard: bool | None
+    prefer_length: int | None
+
+
+class AnswerOptions(ConstrainedOptions, total=False):
     """Options of all methods that answer with a value."""
 
     whitespace: WhitespacePolicy
     property_order: PropertyOrder
     as_: TextFormat
-    reasoning: bool | int | Reasoning
-    draft: bool | int | Draft
     show_schema: ShowSchema
     chat_template: bool
 
@@ -119,12 +126,10 @@ class StreamOptions(AnswerOptions, total=False):
     partials: bool
 
 
-class StreamCallOptions(DecodingOptions, total=False):
+class StreamCallOptions(ConstrainedOptions, total=False):
     """Options of `stream_call`, besides those that the method names itself."""
 
     seed: int | None
-    reasoning: bool | int | Reasoning
-    draft: bool | int | Draft
     profile: str | Profile | None
 
 

@@ -92,14 +92,18 @@ class Settings:
         Raises:
             OptionError: A name is unknown, a value is invalid, or the model cannot be asked to think.
         """
-        from schemagen.decode.options import check_names, check_options, check_streamed
+        from schemagen.decode.options import check_names, check_options, check_streamed, with_way
+        from schemagen.decode.row_sampling import samples
 
         if streamed:
             check_streamed(options)
         check_names(options, lm.model, known, beside=beside)
         checked = check_options(options, lm.tokenizer)
+        if "loop_guard" in known and checked.get("loop_guard") is None:
+            checked["loop_guard"] = not samples(lm.model, with_way(checked))
         retries, seed = checked.pop("retries", 0), checked.pop("seed", None)
-        thinker = reasoning_format(lm, checked.pop("reasoning", False), checked.pop("draft", False))
+        wish = checked.get("prefer_length")
+        thinker = reasoning_format(lm, checked.pop("reasoning", False), checked.pop("draft", False), prefer_length=wish)
         if streamed and thinker is not None and thinker.best_of > 1:
             raise OptionError(
                 f"best_of={thinker.best_of} in a stream",
@@ -109,14 +113,23 @@ class Settings:
         return cls(lm, checked, thinker, retries, seed)
 
 
-def reasoning_format(lm: ModelAccess, reasoning: Any, draft: Any = False) -> ReasoningFormat | None:
+def reasoning_format(
+    lm: ModelAccess, reasoning: Any, draft: Any = False, *, prefer_length: int | None = None
+) -> ReasoningFormat | None:
     """Return how a model is to think, or to write a draft, before it answers; None if it does neither.
 
     Raises:
-        OptionError: An option is invalid, both are given, or the model's chat template supports no thoughts.
+        OptionError: An option is invalid, both are given, one is beside a wished length, or the model's chat template
+            supports no thoughts.
     """
     if not reasoning and not draft:
         return None
+    if prefer_length is not None:
+        raise OptionError(
+            f"prefer_length={prefer_length} beside {'draft' if draft else 'reasoning'}=",
+            why="it counts the tokens of the whole text, so a long draft would shorten the answer",
+            fix="leave it out, and bound the draft or the thoughts with a number of tokens",
+        )
     if reasoning and draft:
         raise OptionError(
             "reasoning= beside draft=",

@@ -198,7 +198,8 @@ class MicroBatches:
         options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
         if not can_read_ahead(model, inputs, options):
             return False
-        loop = Loop(model, inputs["input_ids"], job.constraint, job.max_new_tokens, speculation=self._lm.speculation)
+        ids, speculation = inputs["input_ids"], self._lm.speculation
+        loop = Loop(model, ids, job.constraint, job.max_new_tokens, speculation=speculation, brevity=job.brevity)
         for token_ids in loop.steps():
             job.take_read(token_ids)
             if not job.is_wanted or self._wants_alone(len(job.generated)):

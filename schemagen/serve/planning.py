@@ -18,6 +18,7 @@ from schemagen.calling.families import detect_profile
 from schemagen.calling.history import render_chat
 from schemagen.calling.request import CallForm, CallRequest, resolve
 from schemagen.calling.tools import Tool
+from schemagen.decode.brevity import Brevity
 from schemagen.decode.budget import check_budget, context_of
 from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import Sampling
@@ -81,7 +82,8 @@ class Plan:
             vocabulary: The vocabulary of the model.
             outbox: The outbox of the event loop that will read them.
         """
-        request = self.request
+        request, asked = self.request, self.request.extension.loop_guard
+        guard = self.sampling is None if asked is None else asked
         found: list[Job] = []
         first = secrets.randbits(48) if request.seed is None else request.seed
         for prompt, budget in zip(self.prompts, self.budgets, strict=True):
@@ -97,6 +99,7 @@ class Plan:
                         mailbox=outbox.mailbox(),
                         sampling=self.sampling,
                         generator=generator,
+                        brevity=Brevity.of({**vars(request.extension), "loop_guard": guard}),
                         stops=request.stops,
                         streams=request.stream,
                     )
@@ -155,7 +158,9 @@ class Planner:
             OptionError: The chat template of the model supports no thoughts.
         """
         try:
-            return reasoning_format(self.lm, request.reasoning, request.draft)
+            return reasoning_format(
+                self.lm, request.reasoning, request.draft, prefer_length=request.extension.prefer_length
+            )
         except SchemagenError as error:
             about(error, "draft" if request.extension.draft else "reasoning")
             raise

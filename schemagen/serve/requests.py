@@ -164,6 +164,8 @@ class Extension(Part):
         property_order: As for `schemagen.compile`.
         reasoning: Whether the model thinks before it answers, in how many tokens, or in which format.
         draft: Whether the model writes a free draft before it answers, in how many tokens, or how it is asked for.
+        loop_guard: As for `LanguageModel.run`.
+        prefer_length: As for `LanguageModel.run`; not with thoughts or a draft.
     """
 
     trace: bool = False
@@ -172,6 +174,8 @@ class Extension(Part):
     property_order: Literal["schema", "any"] = "schema"
     reasoning: StrictBool | Annotated[StrictInt, Field(ge=1)] | Thoughts | None = None
     draft: StrictBool | Annotated[StrictInt, Field(ge=1)] | DraftOptions | None = None
+    loop_guard: bool | None = None
+    prefer_length: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
 class Harmless(Part):

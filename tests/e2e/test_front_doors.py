@@ -393,7 +393,7 @@ def test_values_that_cannot_be_meant_are_option_errors(lm, options, fix):
         assert fix in caught.value.fix
 
 
-COUNTS_FROM_1 = ("max_new_tokens", "max_length", "num_beams", "prompt_lookup_num_tokens")
+COUNTS_FROM_1 = ("max_new_tokens", "max_length", "num_beams", "prompt_lookup_num_tokens", "prefer_length")
 #: Option -> values that cannot be meant.
 WRONG_VALUES = {
     **dict.fromkeys(COUNTS_FROM_1, ("x", 0, -1, 1.5, 10**30, True)),
@@ -401,7 +401,7 @@ WRONG_VALUES = {
     **dict.fromkeys(("top_p", "min_p", "penalty_alpha"), ("x", -0.1, 1.1, NAN, (), True)),
     **dict.fromkeys(("typical_p", "top_h"), ("x", 0, 1.1, NAN)),
     **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), ("x", -0.1, 1, NAN)),
-    **dict.fromkeys(("do_sample", "use_cache"), ("yes", 1, (), np.int64(1))),
+    **dict.fromkeys(("do_sample", "use_cache", "loop_guard"), ("yes", 1, (), np.int64(1))),
     **dict.fromkeys(("show_schema", "chat_template"), ("...", None, 1)),
     **dict.fromkeys(("tokenizer", "assistant_tokenizer"), ("gpt2", 3)),
     "as_": ["x", 3, None, []],

@@ -55,4 +55,4 @@ def test_fixed_text_costs_one_forward_pass(lm):
 def test_the_prompt_shows_the_template(lm):
     """With the types of its holes."""
     prompt = lm.render("Ada, 36", Template("Name: {name}\nAge: {age}\n", name=str, age=int))
-    assert "Name: {name: str}\nAge: {age: int}" in prompt
+    assert "Name: {name: string}\nAge: {age: integer}" in prompt

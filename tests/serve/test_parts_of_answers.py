@@ -295,6 +295,17 @@ def test_a_draft_is_the_reasoning_of_a_message(client, draft, stream):
     assert isinstance(message.get("reasoning_content", ""), str)
 
 
+@pytest.mark.parametrize("options", [{"loop_guard": True}, {"prefer_length": 12}])
+def test_answers_come_to_an_end(client, lm, options):
+    """The server takes the options of `brevity`, and answers as the library does."""
+    schema = {"type": "array", "items": {"type": "integer"}}
+    body = chat_body("Ada, 36, lives in Paris", max_tokens=120, response_format=as_format(schema), schemagen=options)
+    found = client.post("/v1/chat/completions", json=body).json()
+    expected = lm.run(body["messages"], schema, max_new_tokens=120, **options)
+    assert found["choices"][0]["message"]["content"] == expected.text
+    assert found["usage"]["completion_tokens"] < 120
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -303,6 +314,8 @@ def test_a_draft_is_the_reasoning_of_a_message(client, draft, stream):
         ({"schemagen": {"draft": True, "reasoning": {"end": "x"}}}, "beside"),
         ({"schemagen": {"draft": True}, "stop": "x"}, "stop"),
         ({"schemagen": {"draft": {"best_of": 2}}}, "best_of"),
+        ({"schemagen": {"draft": True, "prefer_length": 20}}, "prefer_length"),
+        ({"schemagen": {"prefer_length": 0}}, "prefer_length"),
     ],
     ids=str,
 )

@@ -21,6 +21,7 @@ from schemagen.masks.rows import BITS
 if TYPE_CHECKING:
     import torch
 
+    from schemagen.decode.brevity import Brevity
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.drafts import Context, Draft
 
@@ -55,13 +56,20 @@ class Choices:
         tally: Collects the effect of the masks.
         sampler: Draws tokens at random, at the temperature of the grammar where it has one; None for the likeliest ones.
         opportunistic: Whether the model chooses before the mask is computed.
+        brevity: The penalties on what goes on; None for none.
     """
 
     def __init__(
-        self, context: Context, tally: Tally, sampler: RowSampler | None = None, *, opportunistic: bool = False
+        self,
+        context: Context,
+        tally: Tally,
+        sampler: RowSampler | None = None,
+        *,
+        opportunistic: bool = False,
+        brevity: Brevity | None = None,
     ) -> None:
-        self._context, self._sampler = context, sampler
-        self._opportunistic = opportunistic and (sampler is None or sampler.is_plain)
+        self._context, self._sampler, self._brevity = context, sampler, brevity
+        self._opportunistic = opportunistic and brevity is None and (sampler is None or sampler.is_plain)
         self._words = allocate_token_bitmask(1, context.vocabulary.size)
         self.tally = tally
 
@@ -83,6 +91,8 @@ class Choices:
         if self._opportunistic and (token := self._unmasked(matcher, scores, rest, likeliest, sampler)) is not None:
             return token
         masked = self._masked(matcher, scores, rest, draft)
+        if self._brevity is not None:
+            self._brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
         token = int(masked.argmax()) if sampler is None else self._drawn(sampler, masked, draft)
         if not allows(self._words[0], likeliest):
             self.tally.interventions += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from schemagen.decode.brevity import NAMES
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _WINDOWS = ("sliding_window", "attention_types", "attention_window", "attention_
 #: Methods by which a class of models changes ``generate``.
 _OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwargs_for_generation", "_sample")
 #: Options of ``generate`` that this loop also supports.
-_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer", "pad_token_id"}) | SAMPLING
+_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer", "pad_token_id", *NAMES}) | SAMPLING
 
 
 def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any]) -> bool:

@@ -31,6 +31,7 @@ from schemagen.options.speculation import DEFAULT, Speculation
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from schemagen.decode.brevity import Brevity
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
@@ -100,12 +101,13 @@ class Loop:
         speculation: The drafters to use.
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
+        brevity: The penalties on what goes on; None for none.
 
     Attributes:
         run: The tokens so far, and the counts.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how tokens are proposed, chosen and bounded
         self,
         model: Any,
         input_ids: torch.Tensor,
@@ -115,6 +117,7 @@ class Loop:
         speculation: Speculation = DEFAULT,
         sampler: RowSampler | None = None,
         budget: bool = True,
+        brevity: Brevity | None = None,
     ) -> None:
         from transformers import DynamicCache
 
@@ -125,7 +128,9 @@ class Loop:
         self._prompt_tokens, self._most, self._budget = input_ids.shape[1], max_new_tokens, budget
         self._cache = DynamicCache(config=model.config)
         self._pending = input_ids  # [1, n], tokens that the model has not read yet
-        self._choices = Choices(self._context, self.run.tally, sampler, opportunistic=speculation.opportunistic)
+        self._choices = Choices(
+            self._context, self.run.tally, sampler, opportunistic=speculation.opportunistic, brevity=brevity
+        )
         assistant = speculation.assistant_model
         slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
         branches = can_branch(model, self._cache)
