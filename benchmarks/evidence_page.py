@@ -146,7 +146,7 @@ def _rows(tasks: Mapping[str, Result], cells: Callable[[Result], tuple[str, ...]
     return [
         (name, f"failed: {found['failed']}".replace("|", "\\|"), *[""] * (width - 1))
         if "failed" in found
-        else (name, *cells(found))
+        else (f"{name} ({found['date']})" if "date" in found else name, *cells(found))
         for name, found in tasks.items()
     ]
 

@@ -158,17 +158,18 @@ class FrontDoor(Method):
         name: In results.
         lm: The model.
         draft: Most tokens of a free draft before each answer, which come on top of the budget of the task; 0 for none.
+        options: Further options of the calls.
     """
 
-    def __init__(self, name: str, lm: LanguageModel, draft: int = 0) -> None:
+    def __init__(self, name: str, lm: LanguageModel, draft: int = 0, **options: Any) -> None:
         super().__init__(name, lm)
-        self._draft = draft
+        self._draft, self._options = draft, options
 
     def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
         """Answer."""
-        limits = {"max_new_tokens": task.max_new_tokens}
+        limits = {"max_new_tokens": task.max_new_tokens, **self._options}
         if self._draft:
-            limits = {"max_new_tokens": task.max_new_tokens + self._draft + ASKING, "draft": self._draft}
+            limits |= {"max_new_tokens": task.max_new_tokens + self._draft + ASKING, "draft": self._draft}
         chats = [task.chat(prompt) for prompt in prompts]
         if len(chats) == 1:
             found = [self.lm.run(chats[0], task.schema, **limits)]
@@ -259,6 +260,7 @@ METHODS: dict[str, tuple[Callable[..., Method], tuple[str, ...]]] = {
     "retries": (Retries, ()),
     "schemagen": (FrontDoor, ()),
     "schemagen with a draft": (partial(FrontDoor, draft=DRAFT), ()),
+    "schemagen without the loop guard": (partial(FrontDoor, loop_guard=False), ()),
     "schemagen processor": (partial(Processor, compiler=_schemagen, is_ours=True), ()),
     "xgrammar": (_peer(_xgrammar), ("xgrammar",)),
     "llguidance": (_peer(_llguidance), ("llguidance",)),

@@ -18,7 +18,8 @@ tables, drafts), is timed separately; torch itself is warmed up before.
               by question, median; and of all answers together, the first included
 
 A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file, task by task, so
-that a task can be run again; each records its date and versions.
+that a task can be run again; each records its date and versions. Ways that a later run of the same questions leaves out are kept,
+with their date.
 
 ``--texts`` looks for the first question of each task for which the model alone does not write JSON of the schema. It records
 the texts that the model writes alone and with schemagen, both in one run, in a file of its own (``real_model_texts.json``).
@@ -241,9 +242,17 @@ def main(arguments: list[str] | None = None) -> int:
     asked = {name: getattr(options, name) for name in ("count", "threads", "batch_size", "seed")}
     for name in options.tasks:
         run = {**asked, **harness.run_record(), "warm_up_seconds": warm_up, "skipped": skipped}
-        results.setdefault(kind, {})[name] = {**run, "ways": measure(TASKS[name], methods, options)}
+        ways = {**_kept(results.get(kind, {}).get(name, {}), asked), **measure(TASKS[name], methods, options)}
+        results.setdefault(kind, {})[name] = {**run, "ways": ways}
         harness.write_result(options.out, "real_model", settings, results)
     return 0
+
+
+def _kept(run: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ways of an earlier run of the same questions, each with its date."""
+    if any(run.get(name) != asked[name] for name in ("count", "batch_size", "seed")):
+        return {}
+    return {name: {"date": run["date"], **one} for name, one in run["ways"].items()}
 
 
 def _write_texts(lm: LanguageModel, settings: Mapping[str, Any], options: argparse.Namespace) -> int:
