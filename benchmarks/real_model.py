@@ -18,8 +18,8 @@ tables, drafts), is timed separately; torch itself is warmed up before.
               by question, median; and of all answers together, the first included
 
 A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file, task by task, so
-that a task can be run again; each records its date and versions. Ways that a later run of the same questions leaves out are kept,
-with their date.
+that a task can be run again; each records its date and versions. Ways that a later run of the same questions leaves out are
+kept, with their date.
 
 ``--texts`` looks for the first question of each task for which the model alone does not write JSON of the schema. It records
 the texts that the model writes alone and with schemagen, both in one run, in a file of its own (``real_model_texts.json``).

@@ -24,6 +24,7 @@ FILES = {
     "json-schema-test-suite": "json-schema-test-suite/suite.jsonl.gz",
     "json-schema-test-suite-remotes": "json-schema-test-suite/remotes.jsonl.gz",
     "maskbench": "maskbench/dev.jsonl.gz",
+    "bfcl": "bfcl/bfcl_eval/data/BFCL_v4_simple_python.json",
     "gpt2": "tokenizers/gpt2/tokenizer.json",
     "llama3": "tokenizers/llama3/tokenizer.json",
     "mistral-v1": "tokenizers/mistral-v1/tokenizer.json",

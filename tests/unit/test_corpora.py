@@ -202,7 +202,7 @@ def test_the_pins_name_what_the_tool_makes(tool):
     pins = json.loads(tool.PINS.read_text(encoding="utf-8"))
     parts = {name: {part.name for part in corpus.parts} for name, corpus in tool.CORPORA.items()}
     assert {name: set(pin["sha256"]) for name, pin in pins.items()} == parts
-    assert set(corpora.FILES) == set.union(*parts.values(), tool.TOKENIZERS)
+    assert set(corpora.FILES) == set.union(*parts.values(), tool.TOKENIZERS, tool.WHEELS)
 
 
 def test_folders(monkeypatch, tmp_path):
