@@ -425,6 +425,26 @@ def compile_(
 
 @app.command()
 @render_errors()
+def lint(
+    spec: SpecArgument,
+    tokenizer: TokenizerOption = None,
+    max_new_tokens: MaxNewTokensOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the advice as JSON.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there is advice.")] = False,
+) -> None:
+    """Print advice about SPEC: what is valid, and makes answers worse, longer or dearer.
+
+    Rules about tokens need --tokenizer.
+    """
+    from schemagen.cli.compilation import lint_one
+
+    count = lint_one(read_spec(spec), tokenizer=tokenizer, max_new_tokens=max_new_tokens, as_json=as_json)
+    if strict and count:
+        raise typer.Exit(1)
+
+
+@app.command()
+@render_errors()
 def regex(spec: SpecArgument) -> None:
     """Print the regular expression (Python `re` syntax) of the texts that SPEC allows."""
     target = read_spec(spec)

@@ -1,7 +1,9 @@
-"""`schemagen compile`: the cost of a spec, and which of its keywords are enforced; `schemagen draw`: a picture of it."""
+"""`schemagen compile`: the cost of a spec, and its enforced keywords; `schemagen lint`: advice; `schemagen draw`: a picture."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import schemagen
-from schemagen.cli.console import busy, notes, show_facts, show_table, show_text
+from schemagen.cli.console import busy, notes, show_data, show_facts, show_table, show_text
 from schemagen.errors.installing import check_packages
 
 if TYPE_CHECKING:
@@ -71,6 +73,24 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, option
     show_facts(times + facts_of(grammar, len(first)))
     if with_report:
         show_table(report_table(grammar))
+
+
+def lint_one(target: Any, *, tokenizer: str | None, max_new_tokens: int | None, as_json: bool) -> int:
+    """Print the advice about a type; return how much there is."""
+    from schemagen.grammar.lint import RULES
+
+    with busy("loading the tokenizer"):
+        vocabulary = load_vocabulary(tokenizer)
+    found = schemagen.compile(target, vocabulary).lint(max_new_tokens)
+    if tokenizer is None:  # the tokens of the bundled model say nothing about another
+        found = tuple(each for each in found if not RULES[each.rule].counts_tokens)
+    if as_json:
+        show_data(json.dumps([{**asdict(each), "why": each.why} for each in found], ensure_ascii=False))
+    elif found:
+        show_text("\n\n".join(map(str, found)))
+    else:
+        show_text("no advice")
+    return len(found)
 
 
 def facts_of(grammar: Grammar, allowed: int) -> list[tuple[str, str]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+K = TypeVar("K")
 #: 95 % of a normal distribution lie within this many standard deviations.
 _Z = 1.959963984540054
 _NOTHING = {"", "null", "none", "n/a", "na", "unknown", "not provided", "not specified", "not mentioned", "not given"}
@@ -73,7 +74,7 @@ def wilson(hits: float, count: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float, float]:
+def paired(first: Mapping[K, float], second: Mapping[K, float]) -> tuple[float, float, float]:
     """Return the mean difference of two scores of the same examples, first minus second, and its 95 % interval.
 
     The differences are taken per example, because both ways answered the same examples: the interval is narrower than that of

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from schemagen.draw import Drawing
     from schemagen.engine.options import Options
     from schemagen.engine.protocol import Matcher
+    from schemagen.grammar.lint import Advice
     from schemagen.grammar.memory_cache import FrozenSpec
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
@@ -115,6 +116,22 @@ class Grammar(Generic[T]):
         if isinstance(self.spec, Regex | Choice):
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
         return report_of(self.schema, self._arguments, self._target)
+
+    def lint(self, max_new_tokens: int | None = None) -> tuple[Advice, ...]:
+        """Return advice about the type: what is valid, and makes answers worse, longer or dearer.
+
+        Args:
+            max_new_tokens: The budget that answers will have.
+
+        Returns:
+            The advice, rule by rule; nothing for patterns, choices and grammar texts. `print` shows each with its reason and
+            remedy.
+
+        Cost: that of `report`, and some milliseconds for the tokens of keys.
+        """
+        from schemagen.grammar.lint import lint
+
+        return lint(self, max_new_tokens)
 
     @property
     def min_new_tokens(self) -> int | None:
