@@ -152,9 +152,8 @@ class Package:
 
     def prompted(self, question: Question) -> list[dict[str, Any]]:
         """Return the chat with the benchmark's own instruction."""
-        return self.utils.system_prompt_pre_processing_chat_model(
-            copy.deepcopy(question.messages), question.shown, question.id
-        )
+        chat = copy.deepcopy(question.messages)
+        return list(self.utils.system_prompt_pre_processing_chat_model(chat, question.shown, question.id))
 
     def read(self, question: Question, text: str) -> list[dict[str, Any]]:
         """Return the calls in a text that the model wrote alone; none if the package reads none."""

@@ -1,4 +1,4 @@
-"""docs/evidence.md from the committed results of `real_model.py`, `prompts.py` and `prompt_formats.py`: prose, tables, texts.
+"""docs/evidence.md from committed results: those of `real_model.py`, `prompts.py`, `prompt_formats.py` and `bfcl.py`.
 
 python benchmarks/evidence_page.py
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -15,7 +16,7 @@ import page
 from plots import interval_plot
 from tasks import TASKS
 
-from schemagen.evaluation.scoring import paired
+from schemagen.evaluation.scoring import paired, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
-#: Results on what a prompt shows.
-SHOWN = ("prompts", "prompt_formats")
+#: Results beside those of `real_model.py`.
+OTHERS = ("prompts", "prompt_formats", "bfcl")
 #: A text longer than this is cut on the page, which says so.
 _LONGEST = 500
 
@@ -34,7 +35,7 @@ Result = dict[str, Any]
 
 def load(folder: Path = harness.RESULTS) -> dict[str, Result]:
     """Return the results for the page, by benchmark."""
-    paths = {name: folder / f"{name}.json" for name in ("real_model", "real_model_texts", *SHOWN)}
+    paths = {name: folder / f"{name}.json" for name in ("real_model", "real_model_texts", *OTHERS)}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
 
 
@@ -47,6 +48,7 @@ def render(results: Mapping[str, Result]) -> str:
         "broken": lambda: broken(results.get("real_model_texts")),
         "prompts": lambda: _prompts(results.get("prompts")),
         "prompt_formats": lambda: formats(results.get("prompt_formats")),
+        "bfcl": lambda: calls(results.get("bfcl")),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, make in made.items():
@@ -263,6 +265,50 @@ def formats(record: Result | None) -> str:
                 rows.append((way, *shown, f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"))
         parts += [f"**{TASKS[task].title}**:", page.table(("way", *cells, "all, against types"), rows)]
     return "\n\n".join(parts)
+
+
+def calls(record: Result | None) -> str:
+    """Return the tables of the function-calling benchmark: shares by category, and the differences of the ways."""
+    if record is None:
+        return page.NOT_YET.format("bfcl")
+    import bfcl
+
+    settings, answers = record["settings"], record["results"]["answers"]
+    ways = [way for way in bfcl.WAYS if any(way in row for rows in answers.values() for row in rows.values())]
+    whole = {"all": {key: row for rows in answers.values() for key, row in rows.items()}}
+    shares = page.table(
+        ("category", "questions", *(f"{way}: {mark}" for way in ways for mark in bfcl.MARKS[:3])),
+        [
+            (name, str(len(rows)), *(_hits(rows, way, place) for way in ways for place in range(3)))
+            for name, rows in {**answers, **whole}.items()
+        ],
+    )
+    origin = (
+        f"{settings['model']}, {len(whole['all'])} questions, seed {settings['seed']}, greedy; {settings['package']}; "
+        f"{record['date']}, commit {record['commit']}; {record['machine']['cpu']}. {len(record['results']['too_long'])} drawn "
+        f"questions whose prompts have more than {settings['longest']} tokens are left out."
+    )
+    differences = page.table(
+        ("of the same questions", "questions", "right, difference", "tokens", "passes of the model"),
+        [_against(whole["all"], way, other) for other, way in pairwise(ways)],
+    )
+    return f"{origin}\n\n{shares}\n\n{differences}"
+
+
+def _hits(rows: Mapping[str, Any], way: str, place: int) -> str:
+    """Return the share of a mark, with its interval."""
+    marks = [row[way][place] for row in rows.values() if way in row]
+    return _share([sum(marks) / len(marks), *wilson(sum(marks), len(marks))]) if marks else ""
+
+
+def _against(rows: Mapping[str, Any], way: str, other: str) -> tuple[str, ...]:
+    """Return how a way compares with another on the questions that both answered."""
+    both = [row for row in rows.values() if way in row and other in row]
+    right = [{number: float(row[each][2]) for number, row in enumerate(both)} for each in (way, other)]
+    mean, low, high = paired(*right)
+    costs = (sum(row[way][place] for row in both) / sum(row[other][place] for row in both) for place in (3, 4))
+    told = (f"x {cost:.2f}" for cost in costs)
+    return (f"{way} against {other}", str(len(both)), f"{mean:+.1%} ({low:+.1%} to {high:+.1%})", *told)
 
 
 def main() -> int:
