@@ -56,7 +56,7 @@ CATEGORIES = (
     "live_simple", "live_multiple", "live_parallel", "live_parallel_multiple", "live_irrelevance", "live_relevance",
 )  # fmt: skip
 WAYS = ("alone", "schemagen", "draft")
-#: What is recorded of an answer.
+#: The record of an answer, in this order.
 MARKS = ("decoded", "function", "right", "tokens", "passes")
 DRAFT, BUDGET = 64, 128
 #: Questions that the model alone answers together.

@@ -432,7 +432,7 @@ def lint(
     as_json: Annotated[bool, typer.Option("--json", help="Print the advice as JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there is advice.")] = False,
 ) -> None:
-    """Print advice about SPEC: what is valid, and makes answers worse, longer or dearer.
+    """Print advice about SPEC: choices that are valid, but make answers worse, longer or dearer.
 
     Rules about tokens need --tokenizer.
     """

@@ -118,7 +118,7 @@ class Grammar(Generic[T]):
         return report_of(self.schema, self._arguments, self._target)
 
     def lint(self, max_new_tokens: int | None = None) -> tuple[Advice, ...]:
-        """Return advice about the type: what is valid, and makes answers worse, longer or dearer.
+        """Return advice about the type: choices that are valid, but make answers worse, longer or dearer.
 
         Args:
             max_new_tokens: The budget that answers will have.

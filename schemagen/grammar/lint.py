@@ -1,4 +1,4 @@
-"""Advice about a type before it is used: what is valid, and makes a model's answers worse, longer or dearer all the same.
+"""Advice about a type before it is used: choices that are valid, but make answers worse, longer or dearer.
 
 A rule is a function from a compiled schema to the places that it is about, and a sentence that says why, with its source. The
 nodes of a schema are those of its report (`Grammar.report`), so nothing here walks through schemas. Rules stay quiet where they
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from schemagen.grammar.grammar import Grammar
 
-#: A key and what is said of it.
+#: Keys, each with its schema.
 _Members: TypeAlias = "list[tuple[str, Mapping[str, Any]]]"
-#: Keys under which a model gives reasons, and keys of what they are reasons for.
+#: Keys of reasons, and keys of the answers that they are reasons for.
 _REASONS = frozenset({
     "analysis", "chain_of_thought", "evidence", "explanation", "justification", "rationale", "reason", "reasoning", "reasons",
     "steps", "thinking", "thought", "thoughts", "working",
@@ -29,7 +29,7 @@ _REASONS = frozenset({
 _ANSWERS = frozenset({
     "answer", "category", "class", "conclusion", "decision", "label", "rating", "result", "score", "sentiment", "verdict",
 })  # fmt: skip
-#: Options for what fits no other option.
+#: Options for everything that fits no other option.
 _WAYS_OUT = frozenset({
     "", "-", "any", "missing", "n/a", "na", "neutral", "nil", "none", "not applicable", "not given", "not stated", "null",
     "other", "others", "unclear", "undefined", "unknown", "unspecified",
@@ -51,8 +51,8 @@ class Advice:
     Attributes:
         rule: The name of the rule.
         at: The JSON pointer of the place in the schema; "" for the root.
-        fact: What was found there.
-        fix: What to do about it.
+        fact: The finding, with names and numbers.
+        fix: The remedy.
     """
 
     rule: str
@@ -62,7 +62,7 @@ class Advice:
 
     @property
     def why(self) -> str:
-        """What it costs, with the source."""
+        """The consequence, with the source."""
         return RULES[self.rule].why
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Advice:
 
 
 class Found(NamedTuple):
-    """What a rule finds: the place, the fact and the remedy."""
+    """A finding of a rule: the place, the fact and the remedy."""
 
     at: str
     fact: str
@@ -135,7 +135,7 @@ def _listed(names: list[str]) -> str:
 
 
 def answer_before_reasons(subject: Subject) -> Iterator[Found]:
-    """Find objects in which reasons come after what they are reasons for."""
+    """Find objects in which reasons come after the answer."""
     for pointer, _, members in subject.objects():
         answers = [
             key for key, each in members if key.lower() in _ANSWERS or each.get("type") == "boolean" or "enum" in each
@@ -149,7 +149,7 @@ def answer_before_reasons(subject: Subject) -> Iterator[Found]:
 
 
 def no_way_out(subject: Subject) -> Iterator[Found]:
-    """Find required options without one for what fits none of them."""
+    """Find required options without one for everything else."""
     for pointer, node, members in subject.objects():
         for key, each in members:
             options = each.get("enum")
@@ -238,7 +238,7 @@ class Rule(NamedTuple):
     Attributes:
         find: Finds its places.
         why: Why they matter, with the source.
-        counts_tokens: Whether what it finds depends on the vocabulary.
+        counts_tokens: Whether its findings depend on the vocabulary.
     """
 
     find: Callable[[Subject], Iterator[Found]]
