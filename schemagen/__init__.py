@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.calling.chat import Chat
     from schemagen.calling.stream import CallStream
+    from schemagen.databases import sql
     from schemagen.decode import LogitsProcessor
     from schemagen.decorator import Structured, set_default_lm, structured
     from schemagen.engine.protocol import Matcher
@@ -141,6 +142,7 @@ _HOMES = {
     "load_bundled": "schemagen.lm.load",
     "repeat": "schemagen.grammar.combinators",
     "set_default_lm": "schemagen.decorator",
+    "sql": "schemagen.databases",
     "structured": "schemagen.decorator",
     "text": "schemagen",
     "to_regex": "schemagen.grammar.compiler",
@@ -239,6 +241,7 @@ __all__ = [
     "load_bundled",
     "repeat",
     "set_default_lm",
+    "sql",
     "structured",
     "text",
     "to_regex",

@@ -1,0 +1,7 @@
+"""Statements for a database: its tables, and a grammar of the statements that may be written."""
+
+from __future__ import annotations
+
+from schemagen.databases.sql import Sql, sql
+
+__all__ = ["Sql", "sql"]
