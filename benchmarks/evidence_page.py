@@ -1,4 +1,4 @@
-"""docs/evidence.md from committed results: those of `real_model.py`, `prompts.py`, `prompt_formats.py` and `bfcl.py`.
+"""docs/evidence.md from committed results: those of `real_model.py` and of the scripts in `OTHERS`.
 
 python benchmarks/evidence_page.py
 """
@@ -26,7 +26,7 @@ TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
 #: Results beside those of `real_model.py`.
-OTHERS = ("prompts", "prompt_formats", "bfcl")
+OTHERS = ("prompts", "prompt_formats", "bfcl", "sql")
 #: A text longer than this is cut on the page, which says so.
 _LONGEST = 500
 
@@ -49,6 +49,7 @@ def render(results: Mapping[str, Result]) -> str:
         "prompts": lambda: _prompts(results.get("prompts")),
         "prompt_formats": lambda: formats(results.get("prompt_formats")),
         "bfcl": lambda: calls(results.get("bfcl")),
+        "sql": lambda: statements(results.get("sql")),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, make in made.items():
@@ -309,6 +310,19 @@ def _against(rows: Mapping[str, Any], way: str, other: str) -> tuple[str, ...]:
     costs = (sum(row[way][place] for row in both) / sum(row[other][place] for row in both) for place in (3, 4))
     told = (f"x {cost:.2f}" for cost in costs)
     return (f"{way} against {other}", str(len(both)), f"{mean:+.1%} ({low:+.1%} to {high:+.1%})", *told)
+
+
+def statements(record: Result | None) -> str:
+    """Return the table of the questions to a database."""
+    if record is None:
+        return page.NOT_YET.format("sql")
+    import sql
+
+    settings, rows = record["settings"], record["results"]["rows"]
+    origin = f"{settings['model']}, {len(rows)} questions, greedy; {record['date']}, commit {record['commit']}."
+    mean, low, high = sql.difference(rows)
+    change = f"Right with the constraint, less right alone: {mean:+.1%} ({low:+.1%} to {high:+.1%})."
+    return f"{origin}\n\n{page.table(('way', 'runs', 'right'), sql.summary(rows))}\n\n{change}"
 
 
 def main() -> int:
