@@ -25,20 +25,21 @@ if TYPE_CHECKING:
     Message = Mapping[str, Any]
 
 
-def render_chat(
+def render_chat(  # noqa: PLR0913 - all that the text depends on
     tokenizer: Any,
     prompt: str | Sequence[Message],
     tools: Sequence[Tool[..., Any]],
     profile: Profile,
     *,
     must_call: bool = False,
+    parallel: bool = False,
     typed: bool = False,
     thinker: ReasoningFormat | None = None,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
-    ``must_call`` tells whether the answer will be a call, ``typed`` whether the messages describe an answer without one. They
-    are used only if the chat template does not support tools.
+    ``must_call`` tells whether the answer will be a call, ``parallel`` whether it may have several, ``typed`` whether the
+    messages describe an answer without one. They are used only if the chat template does not support tools.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     messages = _one_by_one(messages) if profile.separator is None else messages
@@ -46,7 +47,8 @@ def render_chat(
     described = [tool.to_dict() for tool in tools]
     if profile.tools_in == "prompt":
         messages = _joined([_as_text(message, profile) for message in messages])
-        messages = _described(messages, tools, profile, must_call=must_call, typed=typed) if tools else messages
+        if tools:
+            messages = _described(messages, tools, profile, must_call=must_call, parallel=parallel, typed=typed)
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
     given = described if profile.tools_in == "argument" and described else None
@@ -137,11 +139,19 @@ def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _described(
-    messages: list[dict[str, Any]], tools: Sequence[Tool[..., Any]], profile: Profile, *, must_call: bool, typed: bool
+    messages: list[dict[str, Any]],
+    tools: Sequence[Tool[..., Any]],
+    profile: Profile,
+    *,
+    must_call: bool,
+    parallel: bool,
+    typed: bool,
 ) -> list[dict[str, Any]]:
     place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
+    several = "\nIf several calls are needed, write one after the other, each on its own line." if parallel else ""
     if must_call and profile.arguments == "json" and not profile.markers:
-        return [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]
+        found = [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]
+        return [*found[:place], _extended(found[place], several), *found[place + 1 :]]
     inside = "..." if profile.style is None else as_tagged(profile.style, profile.argument_tail, '{"KEY": "..."}')
     example = profile.begin + profile.head.replace("{name}", "NAME") + inside + profile.tail + profile.end
     lines = [
@@ -149,10 +159,15 @@ def _described(
         for tool in tools
     ]
     otherwise = f"Otherwise answer {'as described' if typed else 'in words'}."
-    addition = "\n".join(["", "", "You may call these tools:", *lines, "To call one, write only:", example, otherwise])
-    content = messages[place]["content"]
-    extended = content + addition if isinstance(content, str) else [*content, {"type": "text", "text": addition}]
-    return [*messages[:place], {**messages[place], "content": extended}, *messages[place + 1 :]]
+    told = ["", "", "You may call these tools:", *lines, "To call one, write only:", f"{example}{several}", otherwise]
+    return [*messages[:place], _extended(messages[place], "\n".join(told)), *messages[place + 1 :]]
+
+
+def _extended(message: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return a message with a text after its content."""
+    content = message["content"]
+    longer = content + text if isinstance(content, str) else [*content, {"type": "text", "text": text}]
+    return {**message, "content": longer} if text else message
 
 
 def _envelope(tools: Sequence[Tool[..., Any]]) -> dict[str, Any]:

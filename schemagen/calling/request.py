@@ -198,6 +198,7 @@ class CallRequest(Request):
         tokenizer, form = self.settings.lm.tokenizer, self.form
         messages = form.described(self.messages, must_call=self.must_call)
         options: dict[str, Any] = {"must_call": self.must_call, "thinker": self.settings.thinker}
+        options["parallel"] = form.parallel
         options["typed"] = form.returns is not None
         return render_chat(tokenizer, messages, form.tools, form.profile, **options)
 

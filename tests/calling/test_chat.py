@@ -344,3 +344,22 @@ def test_the_bundled_model_picks_tools():
         "Set a timer for 10 minutes", tools, tool_choice="required", parallel=True, temperature=2.0, seed=3
     )
     assert {call.name for call in sampled} <= {"get_weather", "set_timer"}
+
+
+@pytest.mark.parametrize("must_call", [False, True])
+def test_a_prompt_for_several_calls_says_so(hermes, must_call):
+    """Without tools in the template, the model is told how several calls are written; one call is described as before."""
+    texts = [
+        render_chat(
+            hermes.tokenizer,
+            "Add 1 and 2, and 3 and 4.",
+            as_tools(TOOLS),
+            find_profile("plain"),
+            must_call=must_call,
+            parallel=parallel,
+        )[0]
+        for parallel in (False, True)
+    ]
+    told = "\nIf several calls are needed, write one after the other, each on its own line."
+    assert told not in texts[0]
+    assert texts[1].replace(told, "") == texts[0]
