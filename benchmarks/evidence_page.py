@@ -27,6 +27,8 @@ PAGE = harness.ROOT / "docs" / "evidence.md"
 FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
 #: Results beside those of `real_model.py`.
 OTHERS = ("prompts", "prompt_formats", "bfcl", "sql")
+#: A folder for each further model, which `evidence.py` fills.
+MODELS = harness.RESULTS / "models"
 #: A text longer than this is cut on the page, which says so.
 _LONGEST = 500
 
@@ -50,6 +52,7 @@ def render(results: Mapping[str, Result]) -> str:
         "prompt_formats": lambda: formats(results.get("prompt_formats")),
         "bfcl": lambda: calls(results.get("bfcl")),
         "sql": lambda: statements(results.get("sql")),
+        "models": models,
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, make in made.items():
@@ -310,6 +313,28 @@ def _against(rows: Mapping[str, Any], way: str, other: str) -> tuple[str, ...]:
     costs = (sum(row[way][place] for row in both) / sum(row[other][place] for row in both) for place in (3, 4))
     told = (f"x {cost:.2f}" for cost in costs)
     return (f"{way} against {other}", str(len(both)), f"{mean:+.1%} ({low:+.1%} to {high:+.1%})", *told)
+
+
+def tasks_of(folder: Path) -> Result:
+    """Return the shares of a model, by task."""
+    return _runs(load(folder), "quality")
+
+
+def models() -> str:
+    """Return a table of the further models: shares of right fields and calls, alone and with schemagen."""
+    rows = []
+    for folder in sorted(MODELS.iterdir()) if MODELS.is_dir() else ():
+        results = load(folder)
+        for name, run in tasks_of(folder).items():
+            shares = (_of({name: run}, name, way, "fields") for way in (FREE, OURS, "schemagen with a draft"))
+            rows.append((folder.name, TASKS[name].title, str(run["count"]), *shares, run["date"]))
+        if "bfcl" in results:
+            answers = {key: row for each in results["bfcl"]["results"]["answers"].values() for key, row in each.items()}
+            shares = (_hits(answers, way, 2) for way in ("alone", "schemagen", "draft"))
+            rows.append((folder.name, "function calls", str(len(answers)), *shares, results["bfcl"]["date"]))
+    if not rows:
+        return "*There is no other model yet.*"
+    return page.table(("model", "task", "questions", "alone", "schemagen", "with a draft", "date"), rows)
 
 
 def statements(record: Result | None) -> str:

@@ -22,6 +22,7 @@ import os
 import platform
 import random
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from schemagen import LanguageModel
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(ROOT))  # for `tests.real_model` and `tests.corpora`, which know where files lie
 BUNDLED = ROOT / "schemagen" / "lm" / "bundled"
 PACKAGES = (
     *("llguidance", "xgrammar", "outlines-core", "outlines", "lm-format-enforcer"),
@@ -149,6 +153,30 @@ def parser(description: str | None, benchmark: str) -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, default=RESULTS / f"{benchmark}.json", help="result file")
     made.add_argument("--seed", type=int, default=7)
     return made
+
+
+def model_options(made: argparse.ArgumentParser, threads: int = 2) -> None:
+    """Add the options of scripts that ask a model; `load_model` reads them."""
+    from tests import real_model
+
+    made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
+    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    made.add_argument("--threads", type=int, default=threads, help="threads of torch")
+    made.add_argument("--dtype", default="float32", help="of the weights")
+    made.add_argument("--device", default="cpu", help='where the model is: "auto" for a GPU if there is one')
+
+
+def load_model(options: argparse.Namespace) -> LanguageModel:
+    """Return the model that the options name; a .gguf file is dequantised once, and kept."""
+    import torch
+
+    import schemagen
+    from tests import real_model
+
+    torch.set_num_threads(options.threads)
+    cache = real_model.cache() if options.model.suffix == ".gguf" else None
+    place = None if options.device == "cpu" else options.device
+    return schemagen.load(options.model, dtype=options.dtype, device_map=place, cache=cache)
 
 
 def data_options(made: argparse.ArgumentParser) -> None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import harness
@@ -265,8 +264,7 @@ def render(text: str, record: Mapping[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Compute and measure, or write the page."""
     made = harness.parser(__doc__, "model_memory")
-    made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
-    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    harness.model_options(made)
     made.add_argument("--measure", action="store_true", help="also load the model in each way")
     made.add_argument("--page", action="store_true", help="write the tables of the committed result into the page")
     options = made.parse_args(arguments)

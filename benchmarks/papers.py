@@ -22,7 +22,6 @@ import statistics
 import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -47,9 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tasks import Example, Task
-
-sys.path.insert(0, str(harness.ROOT))
-from tests import real_model
 
 TOKEN_BY_TOKEN = Speculation(max_draft=0)
 COUNTS = Speculation(prompt_lookup=False)
@@ -428,8 +424,7 @@ PARTS: dict[str, Any] = {
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """Return the options."""
     made = harness.parser(__doc__, "papers")
-    made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
-    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    harness.model_options(made)
     made.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS))
     made.add_argument("--tasks", nargs="*", choices=list(TASKS), default=["arithmetic", "extraction_5"])
     made.add_argument("--peers", nargs="*", choices=["xgrammar", "llguidance", "outlines"], default=[])
@@ -439,17 +434,13 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     made.add_argument("--lengths", nargs="*", type=int, default=[0, 1, 2, 4, 6, 8, 10, 12])
     made.add_argument("--positions", nargs="*", type=int, default=[10, 30, 100, 200, 290])
     made.add_argument("--every", type=int, default=50, help="the slow way tries one token out of this many")
-    made.add_argument("--threads", type=int, default=2)
     return made.parse_args(arguments)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure the parts, and write the result after each."""
     options = parsed(arguments)
-    import torch
-
-    torch.set_num_threads(options.threads)
-    lm = schemagen.load(options.model, dtype="float32", device_map=None)
+    lm = harness.load_model(options)
     lm.generate_text("Hello", max_new_tokens=8)
     before = json.loads(options.out.read_text(encoding="utf-8"))["results"] if options.out.is_file() else {}
     settings = {"model": options.label, "count": options.count, "threads": options.threads, "seed": options.seed}

@@ -211,18 +211,14 @@ def measure(lm: Any, task: Task, as_: str, way: str, options: Any) -> dict[str, 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write after each cell."""
     made = harness.parser(__doc__, "prompt_formats")
-    made.add_argument("--model", required=True, help="a .gguf file, a folder or a name")
+    harness.model_options(made, threads=1)
     made.add_argument("--count", type=int, default=40)
     made.add_argument("--batch-size", type=int, default=40)
-    made.add_argument("--threads", type=int, default=1)
     made.add_argument("--tasks", nargs="*", default=list(TEMPLATES))
     made.add_argument("--formats", nargs="*", default=[*FORMATS, "template"])
     made.add_argument("--ways", nargs="*", default=list(WAYS))
     options = made.parse_args(arguments)
-    import torch
-
-    torch.set_num_threads(options.threads)
-    lm = schemagen.load(options.model, dtype="float32")
+    lm = harness.load_model(options)
     results = json.loads(options.out.read_text(encoding="utf-8"))["results"] if options.out.exists() else {}
     settings = {"model": str(options.model).rpartition("/")[2], "split": "tune", "rows": ROWS}
     settings |= {name: getattr(options, name) for name in ("count", "seed", "batch_size")}

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import harness
 from tasks import TASKS
 
-import schemagen
 from schemagen.evaluation.scoring import fields_right, paired, wilson
 from schemagen.prompts.shapes import told
 
@@ -164,17 +163,13 @@ def summary(results: dict[str, dict[str, Any]], baseline: dict[str, Any] | None)
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write."""
     made = harness.parser(__doc__, "prompts")
-    made.add_argument("--model", required=True, help="a .gguf file, a folder or a name")
+    harness.model_options(made, threads=1)
     made.add_argument("--count", type=int, default=40)
     made.add_argument("--batch-size", type=int, default=16)
-    made.add_argument("--threads", type=int, default=1)
     made.add_argument("--tasks", nargs="*", default=["extraction_5", "classification", "arithmetic", "tools"])
     made.add_argument("--ways", nargs="*", default=list(WAYS))
     options = made.parse_args(arguments)
-    import torch
-
-    torch.set_num_threads(options.threads)
-    lm = schemagen.load(options.model, dtype="float32")
+    lm = harness.load_model(options)
     kept = json.loads(options.out.read_text())["results"] if options.out.exists() else {}
     results: dict[str, dict[str, Any]] = {name: kept.get(name, {}) for name in [*kept, *options.tasks]}
     for way in options.ways:

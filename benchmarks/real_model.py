@@ -30,7 +30,6 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -38,7 +37,6 @@ from harness import clock
 from real_methods import METHODS, Method, Written, available
 from tasks import TASKS
 
-import schemagen
 from schemagen.evaluation.lenient import first_object
 from schemagen.evaluation.scoring import fields_right, paired, wilson
 
@@ -49,9 +47,6 @@ if TYPE_CHECKING:
     from tasks import Example, Task
 
     from schemagen import LanguageModel
-
-sys.path.insert(0, str(harness.ROOT))
-from tests import real_model
 
 FREE, OURS = "unconstrained", "schemagen"
 SAME = "unconstrained, same length"
@@ -213,12 +208,10 @@ def _show(task: str, name: str, found: Mapping[str, Any]) -> None:
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """Return the options."""
     made = harness.parser(__doc__, "real_model")
-    made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
-    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    harness.model_options(made)
     made.add_argument("--count", type=int, default=12, help="questions of each task")
     made.add_argument("--batch-size", type=int, help="shares of right answers only, this many questions at a time")
     made.add_argument("--texts", action="store_true", help="write what the model wrote on one question of each task")
-    made.add_argument("--threads", type=int, default=2)
     made.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
     made.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
     return made.parse_args(arguments)
@@ -227,11 +220,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write after each task."""
     options = parsed(arguments)
-    import torch
-
-    torch.set_num_threads(options.threads)
-    cache = real_model.cache() if options.model.suffix == ".gguf" else None
-    lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
+    lm = harness.load_model(options)
     settings = {"model": options.label, "parameters": sum(one.numel() for one in lm.model.parameters())}
     if options.texts:
         return _write_texts(lm, settings, options)

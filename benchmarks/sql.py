@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import harness
 
-import schemagen
 from schemagen.databases import sql
 from schemagen.evaluation.scoring import paired, wilson
 from schemagen.prompts.messages import with_shape
@@ -31,8 +30,7 @@ from schemagen.prompts.messages import with_shape
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-sys.path.insert(0, str(harness.ROOT))
-from tests import real_model
+    import schemagen
 
 TASKS = Path(__file__).parent / "tasks"
 ALONE, OURS = "alone", "schemagen"
@@ -114,16 +112,10 @@ def difference(rows: list[dict[str, Any]]) -> tuple[float, float, float]:
 def main(arguments: list[str] | None = None) -> int:
     """Ask, count, print, write."""
     made = harness.parser(__doc__, "sql")
-    made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
-    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    harness.model_options(made)
     made.add_argument("--count", type=int, default=100, help="the first questions")
-    made.add_argument("--threads", type=int, default=2)
     options = made.parse_args(arguments)
-    import torch
-
-    torch.set_num_threads(options.threads)
-    cache = real_model.cache() if options.model.suffix == ".gguf" else None
-    lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
+    lm = harness.load_model(options)
     database = sqlite3.connect(":memory:")
     database.executescript((TASKS / "shop.sql").read_text(encoding="utf-8"))
     spec = sql(database)

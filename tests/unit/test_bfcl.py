@@ -50,28 +50,38 @@ def test_descriptions_become_schemas(bfcl):
         "type": "object",
         "properties": {
             "type": {"type": "number", "description": "A share."},
-            "rows": {"type": "array", "items": {"type": "object", "properties": {"at": {"type": "string"}}}},
+            "rows": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"at": {"type": "string"}}, "additionalProperties": False},
+            },
         },
         "required": ["type"],
+        "additionalProperties": False,
     }
 
 
 def test_right_values(bfcl):
-    """The first of those that may be; what may be left out is left out, in objects and in lists of objects, too."""
+    """The first that is accepted; an optional one is left out if none is, and so are optional keys of objects."""
     gold = {
         "city": ["Paris", "Paris, France"],
         "unit": ["", "metric"],
+        "count": ["two", 2],
         "where": [{"x": [1, 2], "y": ["", 3]}],
         "rows": [[{"n": [4]}, {"n": [5]}]],
         "deep": [{"a": {"b": 6.5}}],
-        "none": [],
+        "note": [""],
+        "wrong": ["x"],
     }
-    assert bfcl.right_values(gold) == {
+    kinds = {"count": {"type": "integer"}, "unit": {"enum": ["imperial"]}, "wrong": {"type": "null"}}
+    schema = {"properties": {name: kinds.get(name, True) for name in gold}, "required": ["count", "note"]}
+    assert bfcl.right_values(gold, schema) == {
         "city": "Paris",
+        "count": 2,
         "where": {"x": 1},
         "rows": [{"n": 4}, {"n": 5}],
         "deep": {"a": {"b": 6.5}},
-        "none": [],
+        "note": "",
+        "wrong": "x",
     }
 
 
@@ -94,7 +104,7 @@ def test_functions_compile_and_right_calls_can_be_written(bfcl, package, byte_vo
                 continue  # models write texts in the syntax of the language, and the right calls are read values
             for gold in question.gold:
                 ((name, values),) = gold.items()
-                call = bfcl.right_values(values)
+                call = bfcl.right_values(values, tools[name])
                 calls += 1
                 text = json.dumps(call, ensure_ascii=False).encode()
                 is_written = name in grammars and grammars[name].matcher().accept_bytes(text)
@@ -105,7 +115,7 @@ def test_functions_compile_and_right_calls_can_be_written(bfcl, package, byte_vo
                     refused.append(question.id)
     assert (functions, calls) == (8726, 3152)
     assert impossible == len(IMPOSSIBLE)
-    assert len(refused) == 33
+    assert len(refused) == 23
 
 
 def test_the_checker_finds_right_calls_right(bfcl, package):
@@ -114,12 +124,14 @@ def test_the_checker_finds_right_calls_right(bfcl, package):
     for category in bfcl.CATEGORIES:
         for question in package.questions(category):
             if question.gold and category not in ("simple_java", "simple_javascript"):
-                calls = [{name: bfcl.right_values(values)} for gold in question.gold for name, values in gold.items()]
+                tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in package.tools(question)}
+                gold = [pair for each in question.gold for pair in each.items()]
+                calls = [{name: bfcl.right_values(values, tools[name])} for name, values in gold]
                 decoded, same, right = package.judge(question, calls)
                 assert decoded
                 assert same
                 wrong += not right
-    assert wrong == 18
+    assert wrong == 4
 
 
 @pytest.mark.parametrize(
