@@ -5,8 +5,9 @@ each *scope*: a table, or a few that are joined along their references. A scope 
 scopes that fit, until FROM says which one it is. Scopes share the rules of columns and values.
 
 Every statement runs: columns are compared with values of their kind, aggregates stand only where they may, and orders name
-columns in scope. Not to be written: aliases, set operations, window functions, common table expressions, joins of a table with
-itself, and functions but COUNT, SUM, AVG, MIN, MAX and LENGTH. UPDATE and DELETE need a condition.
+columns in scope. Conditions nest a few levels deep, and each level has rules of its own. Not to be written: aliases, set
+operations, window functions, common table expressions, joins of a table with itself, and functions but COUNT, SUM, AVG, MIN,
+MAX and LENGTH. UPDATE and DELETE need a condition.
 
 Invariants: a name in a text is that of an allowed table or column, as it is written; ``*`` stands only for tables that hide no
 column; a value is a literal.
@@ -30,13 +31,13 @@ from schemagen.context_free.syntax import (
     separated,
     sequence,
 )
-from schemagen.databases.tables import Kind, Table, allowed, tables_of
+from schemagen.databases.tables import Kind, Table, allowed, quoted, tables_of
 from schemagen.errors import LimitError, OptionError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from schemagen.databases.tables import Allowed, Column
 
@@ -45,6 +46,8 @@ _SELECT: frozenset[Verb] = frozenset({"select"})
 _KINDS: tuple[Kind, ...] = ("number", "text", "any")
 #: Scopes, columns in a list, conditions in a row, and characters of a text.
 _MOST_SCOPES, _MOST_ITEMS, _MOST_TERMS, _MOST_LETTERS = 500, 12, 6, 120
+#: Brackets and inner queries in each other: SQLite's parser has a stack for some 15 queries.
+_MOST_NESTED = 3
 _DIGITS = ast.repeat(ast.chars((ord("0"), ord("9"))), 1, 15)
 _NUMBER = ast.concat(ast.optional(ast.literal("-")), _DIGITS, ast.optional(ast.concat(ast.literal("."), _DIGITS)))
 #: A character of a text: no control character, and no backslash, which MySQL reads as an escape; a quotation mark twice.
@@ -98,8 +101,8 @@ def sql(database: Any, *, verbs: Collection[Verb] = _SELECT, allow: Allowed | No
     No other table, column or function can be written, and every statement runs. The prompt shows the tables.
 
     Args:
-        database: A connection of sqlite3, the path of a SQLite file, a script of ``CREATE TABLE``, or an engine, a connection
-            or the metadata of SQLAlchemy.
+        database: A connection of sqlite3, the path of a SQLite file, a script of ``CREATE TABLE``, a dict such as
+            ``{"orders": {"id": "INTEGER"}}``, or an engine, a connection or the metadata of SQLAlchemy.
         verbs: The kinds of statements: "select", "insert", "update", "delete".
         allow: The tables that may be used; a dict also names their columns, None for all: ``{"orders": ["id", "total"]}``.
         joins: How many joins a SELECT may have, along the references (foreign keys) between tables.
@@ -146,6 +149,10 @@ class _Rules:
         self._rules[name] = body
         return Rule(name)
 
+    def _once(self, name: str, make: Callable[[], Expression]) -> Expression:
+        """Return a call of a rule that several others have; it is made at the first."""
+        return Rule(name) if name in self._rules else self._rule(name, make())
+
     # --- columns and values ----------------------------------------------------------------------------------------------
 
     def _columns(self, scope: tuple[Table, ...], kind: Kind | None = None) -> Expression:
@@ -159,7 +166,7 @@ class _Rules:
         names = [literal(each.written) for each in table.columns if each.kind == kind]
         if not names:
             return NOTHING
-        name = f"{kind} of {table.name}"
+        name = f"{kind} of {quoted(table.name)}"
         full = self._rule(f"full {name}", sequence(literal(f"{table.written}."), alternatives(*names)))
         return full if qualified else self._rule(f"short {name}", alternatives(*names, full))
 
@@ -178,8 +185,7 @@ class _Rules:
 
     def _selects(self) -> Iterator[Expression]:
         for scope in self._scopes():
-            name = " and ".join(table.name for table in scope)
-            yield self._rule(f"select from {name}", self._select(scope, name))
+            yield self._rule(f"select from {_name(scope)}", self._select(scope))
 
     def _scopes(self) -> Iterator[tuple[Table, ...]]:
         """Yield the tables, and the connected sets of tables."""
@@ -204,9 +210,9 @@ class _Rules:
                 )
         yield from known.values()
 
-    def _select(self, scope: tuple[Table, ...], name: str) -> Expression:
-        columns, condition = self._columns(scope), self._condition(scope, name)
-        item = self._rule(f"item of {name}", alternatives(columns, self._aggregates(scope)))
+    def _select(self, scope: tuple[Table, ...]) -> Expression:
+        columns, condition = self._columns(scope), self._condition(scope)
+        item = self._rule(f"item of {_name(scope)}", alternatives(columns, self._aggregates(scope)))
         items = separated(item, _COMMA, 1, _MOST_ITEMS)
         results = items if any(table.hides_columns for table in scope) else alternatives(literal("*"), items)
         direction = repeat(alternatives(literal(" ASC"), literal(" DESC")), 0, 1)
@@ -244,62 +250,79 @@ class _Rules:
         """Return the join of a table with one before it."""
         links = alternatives(*map(literal, _links(table, other)))
         how = alternatives(literal(" JOIN "), literal(" LEFT JOIN "))
-        return self._rule(f"join {table.name} with {other.name}", sequence(how, literal(f"{table.written} ON "), links))
+        name = f"join {quoted(table.name)} with {quoted(other.name)}"
+        return self._rule(name, sequence(how, literal(f"{table.written} ON "), links))
 
     # --- conditions ------------------------------------------------------------------------------------------------------
 
-    def _condition(self, scope: tuple[Table, ...], name: str) -> Expression:
-        """Return conditions over the columns of a scope."""
-        term = self._rule(f"term of {name}", alternatives(*self._terms(scope, name)))
-        joined = alternatives(literal(" AND "), literal(" OR "))
-        return self._rule(f"condition of {name}", separated(term, joined, 1, _MOST_TERMS))
+    def _condition(self, scope: tuple[Table, ...], depth: int = _MOST_NESTED) -> Expression:
+        """Return conditions over the columns of a scope, with so many brackets and queries in each other."""
+        name, joined = f"{depth} of {_name(scope)}", alternatives(literal(" AND "), literal(" OR "))
 
-    def _terms(self, scope: tuple[Table, ...], name: str) -> Iterator[Expression]:
+        def make() -> Expression:
+            term = self._rule(f"term {name}", alternatives(*self._terms(scope, depth)))
+            return separated(term, joined, 1, _MOST_TERMS)
+
+        return self._once(f"condition {name}", make)
+
+    def _terms(self, scope: tuple[Table, ...], depth: int) -> Iterator[Expression]:
+        yield self._once(f"plain term of {_name(scope)}", lambda: alternatives(*self._plain_terms(scope)))
+        if depth == 0:
+            return
         negated = repeat(literal("NOT "), 0, 1)
-        yield sequence(negated, literal("("), Rule(f"condition of {name}"), literal(")"))
+        yield sequence(negated, literal("("), self._condition(scope, depth - 1), literal(")"))
+        if "select" not in self._spec.verbs:
+            return
+        for kind in _KINDS:
+            columns = self._columns(scope, kind)
+            if columns != NOTHING:
+                chosen = self._chosen(kind, depth - 1)
+                yield sequence(columns, literal(" "), negated, literal("IN ("), chosen, literal(")"))
+        numbers = self._columns(scope, "number")
+        if numbers != NOTHING:
+            yield sequence(numbers, _compared(sequence(literal("("), self._single(depth - 1), literal(")"))))
+
+    def _plain_terms(self, scope: tuple[Table, ...]) -> Iterator[Expression]:
+        """Yield the conditions that have no other inside."""
+        negated = repeat(literal("NOT "), 0, 1)
         yield sequence(self._columns(scope), literal(" IS "), negated, literal("NULL"))
         for kind in _KINDS:
             columns, value = self._columns(scope, kind), Rule(kind)
             if columns == NOTHING:
                 continue
-            other = alternatives(value, columns, self._single(kind))
-            values = alternatives(separated(value, _COMMA, 1, _MOST_ITEMS), self._chosen(kind))
-            yield sequence(columns, _compared(other))
+            values = separated(value, _COMMA, 1, _MOST_ITEMS)
+            yield sequence(columns, _compared(alternatives(value, columns)))
             yield sequence(columns, literal(" "), negated, literal("IN ("), values, literal(")"))
             yield sequence(columns, literal(" "), negated, literal("BETWEEN "), value, literal(" AND "), value)
             if kind != "number":
                 yield sequence(columns, literal(" "), negated, literal("LIKE "), Rule("text"))
                 yield sequence(_call("LENGTH", columns), _compared(Rule("number")))
 
-    def _chosen(self, kind: Kind) -> Expression:
+    def _chosen(self, kind: Kind, depth: int) -> Expression:
         """Return the SELECT of one column of a kind from one table."""
-        return self._inner(f"{kind} values", lambda table: self._columns((table,), kind))
+        return self._inner(f"{depth} {kind} values", lambda table: self._columns((table,), kind), depth)
 
-    def _single(self, kind: Kind) -> Expression:
-        """Return the SELECT of one number of all rows of a table, in brackets; of another kind there is none."""
-        if kind != "number":
-            return NOTHING
-        found = self._inner("one number", lambda table: self._aggregates((table,), "number"))
-        return sequence(literal("("), found, literal(")"))
+    def _single(self, depth: int) -> Expression:
+        """Return the SELECT of one number of all rows of a table."""
+        return self._inner(f"{depth} one number", lambda table: self._aggregates((table,), "number"), depth)
 
-    def _inner(self, name: str, results: Any) -> Expression:
-        """Return a SELECT inside a condition, from any one table; the rule is made once."""
-        if "select" not in self._spec.verbs:
-            return NOTHING
-        if name not in self._rules:
-            self._rules[name] = NOTHING  # its conditions have it again
-            self._rules[name] = alternatives(
+    def _inner(self, name: str, results: Callable[[Table], Expression], depth: int) -> Expression:
+        """Return a SELECT inside a condition, from any one table."""
+
+        def make() -> Expression:
+            return alternatives(
                 *(
                     sequence(
                         literal("SELECT "),
                         results(table),
                         literal(f" FROM {table.written}"),
-                        repeat(sequence(literal(" WHERE "), Rule(f"condition of {table.name}")), 0, 1),
+                        repeat(sequence(literal(" WHERE "), self._condition((table,), depth)), 0, 1),
                     )
                     for table in self._spec.tables
                 )
             )
-        return Rule(name)
+
+        return self._once(name, make)
 
     # --- statements that change rows -------------------------------------------------------------------------------------
 
@@ -311,8 +334,9 @@ class _Rules:
         for table in self._changed():
             if table.needs_hidden:
                 continue
-            least = tuple(each for each in table.columns if not each.is_given)
-            for columns in dict.fromkeys((table.columns, least)):
+            most = tuple(each for each in table.columns if not each.is_computed)
+            least = tuple(each for each in most if not each.is_given)
+            for columns in dict.fromkeys((most, least)):
                 if columns:
                     names = ", ".join(each.written for each in columns)
                     values = [part for each in columns for part in (_COMMA, self._value(each))][1:]
@@ -324,7 +348,7 @@ class _Rules:
 
     def _updates(self) -> Iterator[Expression]:
         for table in self._changed():
-            condition = self._condition((table,), table.name)
+            condition = self._condition((table,))
             head = literal(f"UPDATE {table.written} SET ")  # noqa: S608 - a rule of the grammar
             yield sequence(head, self._assignments(table), literal(" WHERE "), condition)
 
@@ -333,15 +357,24 @@ class _Rules:
         first: Expression = NOTHING
         others = literal("")
         for place, column in reversed([*enumerate(table.columns)]):
+            if column.is_computed:
+                continue
             assigned = sequence(literal(f"{column.written} = "), self._value(column))
             first = alternatives(sequence(assigned, others), first)
-            others = self._rule(f"{table.name} after {place}", alternatives(sequence(_COMMA, assigned, others), others))
+            others = self._rule(
+                f"after {place} of {quoted(table.name)}", alternatives(sequence(_COMMA, assigned, others), others)
+            )
         return first
 
     def _deletes(self) -> Iterator[Expression]:
         for table in self._changed():
-            condition = self._condition((table,), table.name)
+            condition = self._condition((table,))
             yield sequence(literal(f"DELETE FROM {table.written} WHERE "), condition)  # noqa: S608 - a rule
+
+
+def _name(scope: tuple[Table, ...]) -> str:
+    """Return the name of a scope in rules; in quotation marks, no two scopes have the same."""
+    return " and ".join(quoted(table.name) for table in scope)
 
 
 def _call(name: str, argument: Expression) -> Expression:

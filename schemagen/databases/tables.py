@@ -1,7 +1,9 @@
 """The tables of a database as values: names as they are written, kinds of columns, and references between tables.
 
 SQLite is asked with its pragmas, every other database through SQLAlchemy, if it is installed. A script of ``CREATE`` statements
-is run in an empty SQLite database in memory.
+is run in an empty SQLite database in memory, and so are the columns of a dict.
+
+Invariants: a reference names two columns that exist. A view or table that SQLite cannot read is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     Allowed: TypeAlias = Collection[str] | Mapping[str, Collection[str] | None]
 
 Kind = Literal["number", "text", "any"]
-_SOURCES = "a sqlite3.Connection, the path of a SQLite file, a script of CREATE TABLE, or an engine of SQLAlchemy"
+_SOURCES = "a sqlite3.Connection, the path of a file, a script of CREATE TABLE, a dict, or an engine of SQLAlchemy"
+#: A type in a dict: a name, perhaps with sizes, constraints and a reference.
+_TYPE = re.compile(r"[\w (),]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Column:
         declared: Its type as the database has it, for prompts.
         may_be_null: Whether it takes NULL.
         is_given: Whether the database fills it in, so that an INSERT may leave it out.
+        is_computed: Whether the database computes it, so that it is only read.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Column:
     declared: str = ""
     may_be_null: bool = True
     is_given: bool = False
+    is_computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +96,12 @@ def tables_of(source: Any) -> tuple[Table, ...]:
     """Return the tables and views of a database.
 
     Args:
-        source: A connection or the path of a file of SQLite, a script of ``CREATE`` statements, or an engine, a connection or
-            the metadata of SQLAlchemy.
+        source: A connection or the path of a file of SQLite, a script of ``CREATE`` statements, a dict of tables to dicts of
+            columns to types, or an engine, a connection or the metadata of SQLAlchemy.
 
     Raises:
         OptionTypeError: It is something else.
-        OptionError: There is no such file, the script does not run, or there is no table.
+        OptionError: There is no such file or it is none of SQLite, the script does not run, or there is no table.
     """
     found = tuple(_reflected(source))
     if not found:
@@ -157,9 +163,14 @@ def _check_name(what: str, name: Any, known: Collection[str]) -> None:
 def _reflected(source: Any) -> Iterator[Table]:
     if isinstance(source, sqlite3.Connection):
         return _of_sqlite(source)
+    if isinstance(source, Mapping):
+        return _reflected(_script(source)) if source else iter(())
     if isinstance(source, (str, Path)):
         with closing(_opened(source)) as connection:
-            return iter([*_of_sqlite(connection)])
+            try:
+                return iter([*_of_sqlite(connection)])
+            except sqlite3.DatabaseError as error:
+                raise OptionError(f"the database cannot be read: {error}", fix=f"give {_SOURCES}") from error
     if type(source).__module__.partition(".")[0] == "sqlalchemy":
         return _of_sqlalchemy(source)
     raise OptionTypeError(f"the database is {kind_of(source)}", fix=f"give {_SOURCES}")
@@ -181,40 +192,102 @@ def _opened(source: str | Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 
 
+def _script(source: Mapping[str, Any]) -> str:
+    """Return the ``CREATE`` statements of a dict."""
+    statements = []
+    for name, columns in source.items():
+        texts = [name, *columns, *columns.values()] if isinstance(columns, Mapping) else [None]
+        if not all(isinstance(each, str) for each in texts) or not all(map(_TYPE.fullmatch, columns.values())):
+            found = f"the columns of {name!r:.80} are {columns!r:.80}"
+            raise OptionTypeError(found, fix='give a dict of names to types, such as {"id": "INTEGER"}')
+        body = ", ".join(f"{quoted(column)} {declared}" for column, declared in columns.items())
+        statements.append(f"CREATE TABLE {quoted(name)} ({body});")
+    return "\n".join(statements)
+
+
 # --- SQLite --------------------------------------------------------------------------------------------------------------
+
+
+def _rows(connection: sqlite3.Connection, query: str, *arguments: str) -> list[Any]:
+    """Return rows as tuples, whatever the connection makes of them."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return cursor.execute(query, arguments).fetchall()
+
+
+def _shadows(connection: sqlite3.Connection) -> set[str]:
+    """Return the tables in which virtual tables keep their data; SQLite before 3.37 does not tell."""
+    try:
+        return {name for (name,) in _rows(connection, "SELECT name FROM pragma_table_list WHERE type = 'shadow'")}
+    except sqlite3.OperationalError:
+        return set()
 
 
 def _of_sqlite(connection: sqlite3.Connection) -> Iterator[Table]:
     listed = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    found: dict[str, Table] = {}
+    keys: dict[str, list[str]] = {}
+    shadows = _shadows(connection)
     with closing(sqlite3.connect(":memory:")) as scratch:
+        for name, what in _rows(connection, f"{listed} ORDER BY rowid"):
+            if name in shadows:
+                continue
+            try:
+                rows = _rows(connection, "SELECT * FROM pragma_table_xinfo(?)", name)
+            except sqlite3.OperationalError:
+                continue  # no statement could read it either
+            keys[name] = [row[1] for row in rows if row[5]]
+            columns = tuple(_columns(rows, lambda each: _written(scratch, each), _is_numbered(connection, name, rows)))
+            found[name] = Table(name, _written(scratch, name), columns, is_view=what == "view")
+    for table in found.values():
+        yield replace(table, references=tuple(_references(connection, table, found, keys)))
 
-        def written(name: str) -> str:
-            return name if _is_plain(scratch, name) else quoted(name)
 
-        for name, what in connection.execute(f"{listed} ORDER BY rowid").fetchall():
-            rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
-            keys = [row for row in rows if row[5]]
-            columns = tuple(
-                Column(
-                    each,
-                    written(each),
-                    _kind(kind),
-                    kind,
-                    may_be_null=not not_null and not key,
-                    is_given=default is not None or (bool(key) and _is_numbered(keys)),
-                )
-                for _, each, kind, not_null, default, key, hidden in rows
-                if not hidden
+def _columns(rows: list[Any], written: Callable[[str], str], is_numbered: bool) -> Iterator[Column]:
+    """Yield the columns in the rows of the pragma; without those of a virtual table that no ``*`` shows."""
+    for _, name, declared, not_null, default, key, hidden in rows:
+        if hidden != 1:
+            yield Column(
+                name,
+                written(name),
+                _kind(declared),
+                declared,
+                may_be_null=not not_null and not key,
+                is_given=default is not None or bool(hidden) or (bool(key) and is_numbered),
+                is_computed=bool(hidden),
             )
-            links = connection.execute("SELECT * FROM pragma_foreign_key_list(?)", (name,)).fetchall()
-            sole = [link for link in links if sum(other[0] == link[0] for other in links) == 1 and link[4]]
-            references = tuple(Reference(written(link[3]), link[2], written(link[4])) for link in sole)
-            yield Table(name, written(name), columns, references, is_view=what == "view")
 
 
-def _is_numbered(keys: list[Any]) -> bool:
-    """Whether a primary key is one INTEGER, which SQLite numbers."""
-    return len(keys) == 1 and str(keys[0][2]).upper() == "INTEGER"
+def _is_numbered(connection: sqlite3.Connection, name: str, rows: list[Any]) -> bool:
+    """Whether SQLite numbers the primary key: one INTEGER, which has no index of its own."""
+    types = [str(row[2]).upper() for row in rows if row[5]]
+    indices = _rows(connection, "SELECT origin FROM pragma_index_list(?)", name)
+    return types == ["INTEGER"] and ("pk",) not in indices
+
+
+def _references(
+    connection: sqlite3.Connection, table: Table, found: Mapping[str, Table], keys: Mapping[str, list[str]]
+) -> Iterator[Reference]:
+    """Yield the references of one column to one that exists; a reference that names none is to the primary key."""
+    links = _rows(connection, "SELECT * FROM pragma_foreign_key_list(?)", table.name)
+    for number, _, there, column, target, *_ in links:
+        other = next((each for name, each in found.items() if _are_same(name, there)), None)
+        if other is None or sum(link[0] == number for link in links) > 1:
+            continue
+        targets = [target] if target is not None else keys[other.name]
+        froms = [each.written for each in table.columns if _are_same(each.name, column)]
+        tos = [each.written for each in other.columns if len(targets) == 1 and _are_same(each.name, targets[0])]
+        if froms and tos:
+            yield Reference(froms[0], other.name, tos[0])
+
+
+def _are_same(one: str, two: str) -> bool:
+    """Whether SQLite takes two names for one: it ignores the case of ASCII letters."""
+    return one.encode().lower() == two.encode().lower()
+
+
+def _written(scratch: sqlite3.Connection, name: str) -> str:
+    return name if _is_plain(scratch, name) else quoted(name)
 
 
 def _is_plain(scratch: sqlite3.Connection, name: str) -> bool:
@@ -222,8 +295,9 @@ def _is_plain(scratch: sqlite3.Connection, name: str) -> bool:
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
         return False
     try:
-        # The name is letters, digits and underscores.
-        found = scratch.execute(f"SELECT {name} FROM (SELECT 'found' AS {quoted(name)}) AS {name}").fetchone()  # noqa: S608
+        # The name is letters, digits and underscores; after a bracket, some words begin something else.
+        probe = f"SELECT {name} FROM (SELECT 'found' AS {quoted(name)}) AS {name} WHERE ({name} > '')"  # noqa: S608
+        found = scratch.execute(probe).fetchone()
     except sqlite3.Error:
         return False
     return bool(found == ("found",))
@@ -262,21 +336,45 @@ def _of_sqlalchemy(source: Any) -> Iterator[Table]:
         metadata.reflect(source, views=True)
         views = set(sqlalchemy.inspect(source).get_view_names())
     dialect = getattr(source, "dialect", None) or sqlalchemy.create_engine("sqlite://").dialect
-    write: Callable[[str], str] = dialect.identifier_preparer.quote
-    for table in metadata.tables.values():
-        columns = tuple(
-            Column(
-                each.name,
-                write(each.name),
-                _kind(declared := _declared(each, dialect)),
-                declared,
-                bool(each.nullable),
-                each.server_default is not None or each is table.autoincrement_column,
+    with closing(sqlite3.connect(":memory:")) as scratch:
+
+        def write(name: str) -> str:
+            found = str(dialect.identifier_preparer.quote(name))
+            return _written(scratch, name) if dialect.name == "sqlite" and found == name else found
+
+        def full(table: Any) -> str:
+            return ".".join(write(each) for each in (table.schema, table.name) if each)
+
+        for table in metadata.tables.values():
+            columns = tuple(_sqlalchemy_column(table, each, dialect, write) for each in table.columns)
+            references = tuple(
+                Reference(write(key.parent.name), target.table.fullname, write(target.name))
+                for key in table.foreign_keys
+                if len(key.constraint.elements) == 1 and (target := _target(key)) is not None
             )
-            for each in table.columns
-        )
-        references = tuple(
-            Reference(write(key.parent.name), key.column.table.name, write(key.column.name))
-            for key in table.foreign_keys
-        )
-        yield Table(table.name, write(table.name), columns, references, is_view=table.name in views)
+            is_view = table.schema is None and table.name in views
+            yield Table(table.fullname, full(table), columns, references, is_view=is_view)
+
+
+def _sqlalchemy_column(table: Any, column: Any, dialect: Any, write: Callable[[str], str]) -> Column:
+    declared = _declared(column, dialect)
+    is_computed = column.computed is not None or bool(column.identity and column.identity.always)
+    return Column(
+        column.name,
+        write(column.name),
+        _kind(declared),
+        declared,
+        may_be_null=bool(column.nullable),
+        is_given=is_computed or column.server_default is not None or column is table.autoincrement_column,
+        is_computed=is_computed,
+    )
+
+
+def _target(key: Any) -> Any:
+    """Return the column to which a foreign key refers; None if the metadata has none such."""
+    from sqlalchemy.exc import NoReferenceError
+
+    try:
+        return key.column
+    except NoReferenceError:
+        return None
