@@ -275,10 +275,10 @@ def _references(
         if other is None or sum(link[0] == number for link in links) > 1:
             continue
         targets = [target] if target is not None else keys[other.name]
-        froms = [each.written for each in table.columns if _are_same(each.name, column)]
-        tos = [each.written for each in other.columns if len(targets) == 1 and _are_same(each.name, targets[0])]
-        if froms and tos:
-            yield Reference(froms[0], other.name, tos[0])
+        own = [each.written for each in table.columns if _are_same(each.name, column)]
+        theirs = [each.written for each in other.columns if len(targets) == 1 and _are_same(each.name, targets[0])]
+        if own and theirs:
+            yield Reference(own[0], other.name, theirs[0])
 
 
 def _are_same(one: str, two: str) -> bool:
