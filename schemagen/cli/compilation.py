@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -81,15 +80,17 @@ def lint_one(target: Any, *, tokenizer: str | None, max_new_tokens: int | None, 
 
     with busy("loading the tokenizer"):
         vocabulary = load_vocabulary(tokenizer)
-    found = schemagen.compile(target, vocabulary).lint(max_new_tokens)
+    grammar = schemagen.compile(target, vocabulary)
+    found = grammar.lint(max_new_tokens)
     if tokenizer is None:  # the tokens of the bundled model say nothing about another
         found = tuple(each for each in found if not RULES[each.rule].counts_tokens)
     if as_json:
-        show_data(json.dumps([{**asdict(each), "why": each.why} for each in found], ensure_ascii=False))
+        show_data(json.dumps([each.as_dict() for each in found], ensure_ascii=False))
     elif found:
         show_text("\n\n".join(map(str, found)))
     else:
-        show_text("no advice")
+        beside = "" if grammar.schema is not None else ": most rules are about fields, and this grammar has none"
+        show_text(f"no advice{beside}")
     return len(found)
 
 

@@ -124,8 +124,8 @@ class Grammar(Generic[T]):
             max_new_tokens: The budget that answers will have.
 
         Returns:
-            The advice, rule by rule; nothing for patterns, choices and grammar texts. `print` shows each with its reason and
-            remedy.
+            The advice, rule by rule. Of patterns, choices and grammar texts only the budget is considered. `print` shows each
+            with its reason and remedy.
 
         Cost: that of `report`, and some milliseconds for the tokens of keys.
         """

@@ -240,6 +240,21 @@ def _has_texts(regex: Regex) -> bool | None:
     return None if None in seen else not wanted
 
 
+def has_longest_text(regex: Regex) -> bool:
+    """Return whether the expression alone shows that its texts have a greatest length.
+
+    Of an intersection one bounded part is enough. A complement counts as unbounded, and so does an intersection of unbounded
+    parts, although it may have no long text. Cost: linear in the expression.
+    """
+    if isinstance(regex, Complement):
+        return False
+    if isinstance(regex, Conjunction):
+        return any(map(has_longest_text, regex.parts))
+    if isinstance(regex, Repeat):
+        return regex.high is not None and has_longest_text(regex.inner)
+    return isinstance(regex, (Chars, Substring)) or all(map(has_longest_text, regex.parts))
+
+
 def is_subset(left: Regex, right: Regex, max_states: int = 10_000) -> bool:
     """Return whether ``right`` matches everything that ``left`` matches; raises as `is_empty` does."""
     if left == right:

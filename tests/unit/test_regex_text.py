@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sys
 
@@ -27,6 +28,7 @@ from schemagen.regex.ast import (
 )
 from schemagen.regex.automaton import eliminate_booleans
 from schemagen.regex.edges import nullable, restrict_first, restrict_last
+from schemagen.regex.language import has_longest_text
 from schemagen.regex.unicode import _cased, binary_property, fold_case, general_category, python_class, script
 
 AB = char_set("ab")
@@ -109,6 +111,34 @@ def test_is_subset() -> None:
     assert not is_subset(AB, literal("a"))
     assert not is_subset(star(AB), repeat(AB, 1, None))
     assert is_subset(parse_ecma("^\\d{4}$"), parse_ecma("^\\d+$"))
+
+
+def drawn(rng: random.Random, depth: int, *, plain: bool) -> Regex:
+    """Return a random expression of at most 27 characters, but for repetitions without a bound."""
+    kind = rng.randrange(4 if plain else 6) if depth else 0
+    inner = [drawn(rng, depth - 1, plain=plain) for _ in range(rng.randint(1, 2))] if kind else []
+    if kind == 1:
+        return concat(*inner)
+    if kind == 2:
+        return union(*inner)
+    if kind == 3:
+        return repeat(inner[0], rng.randint(0, 1), rng.choice([1, 2, 3, None]))
+    if kind == 4:
+        return conjunction(*inner)
+    return complement(inner[0]) if kind == 5 else rng.choice([literal("a"), AB, EPSILON])
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_longest_texts(plain: bool) -> None:
+    """Whether there is one is what inclusion says; with intersections and complements, a yes is certain."""
+    rng, seen = random.Random(7), set()
+    for _ in range(400):
+        regex = drawn(rng, 3, plain=plain)
+        bounded = is_subset(regex, repeat(ANY_CHAR, 0, 27))
+        assert has_longest_text(regex) <= bounded
+        assert not plain or has_longest_text(regex) == bounded
+        seen.add(bounded)
+    assert seen == {True, False}
 
 
 def test_text_that_python_cannot_express_is_refused() -> None:
