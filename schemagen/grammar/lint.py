@@ -8,6 +8,7 @@ are not sure: advice that is wrong is not read a second time.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote
@@ -186,10 +187,11 @@ def _listed(names: list[str]) -> str:
 def _answers_before(members: _Members, reason: str) -> list[str]:
     """Return the keys of the answers before one that holds their reasons."""
     before = dict(members[: [key for key, _ in members].index(reason)])
-    named = [key for key in before if _last_word(key) in _ANSWERS]
-    if reason.lower() in _WORKINGS:  # of a recipe, say, whatever flags are before them
-        return named
-    return [key for key, each in before.items() if key in named or _is(each, "boolean") or "enum" in each]
+    if reason.lower() in _WORKINGS:  # they may be those of a recipe, whatever flags and labels are before them
+        return [key for key in before if key.lower() in _ANSWERS or _last_word(key) == "answer"]
+    return [
+        key for key, each in before.items() if _last_word(key) in _ANSWERS or _is(each, "boolean") or "enum" in each
+    ]
 
 
 def answer_before_reasons(subject: Subject) -> Iterator[Found]:
@@ -250,15 +252,20 @@ def unbounded_string(subject: Subject) -> Iterator[Found]:
         yield Found(endless[0], f"patterns that texts of any length match: {_listed(shown)}", fix)
 
 
+def _is_unbounded_list(subject: Subject, node: Mapping[str, Any]) -> bool:
+    """Whether a schema allows lists of any length."""
+    if not _is(node, "array") or "maxItems" in node or ("items" not in node and "prefixItems" in node):
+        return False
+    is_closed = node.get("items") is False or node.get("additionalItems") is False
+    is_subset = node.get("uniqueItems") is True and "enum" in subject.resolved(node.get("items"))
+    return not is_closed and not is_subset
+
+
 def unbounded_list(subject: Subject) -> Iterator[Found]:
-    """Find lists of any length."""
-    for at, node in subject.nodes.items():
-        if not _is(node, "array") or "maxItems" in node or ("items" not in node and "prefixItems" in node):
-            continue
-        is_closed = node.get("items") is False or node.get("additionalItems") is False
-        is_subset = node.get("uniqueItems") is True and "enum" in subject.resolved(node.get("items"))
-        if not is_closed and not is_subset:
-            yield Found(at, f"{_name(at)} may have any number of items", _BOUND_IT)
+    """Find lists of any length, all in one."""
+    found = [at for at, node in subject.nodes.items() if _is_unbounded_list(subject, node)]
+    if found:
+        yield Found(found[0], f"{_listed([*dict.fromkeys(map(_name, found))])} may have any number of items", _BOUND_IT)
 
 
 def unbounded_depth(subject: Subject) -> Iterator[Found]:
@@ -316,9 +323,16 @@ def long_key(subject: Subject) -> Iterator[Found]:
 
 
 def no_effect(subject: Subject) -> Iterator[Found]:
-    """Find keywords that JSON Schema does not have."""
-    for entry in subject.grammar.report.of_status("unknown"):
-        yield Found(entry.pointer, f"{entry.keyword} restricts nothing", "correct its spelling, or leave it out")
+    """Find keywords that JSON Schema does not have, each once."""
+    entries = subject.grammar.report.of_status("unknown")
+    counts = Counter(entry.keyword for entry in entries)
+    for entry in {entry.keyword: entry for entry in reversed(entries)}.values():
+        places = f", in {counts[entry.keyword]} places" if counts[entry.keyword] > 1 else ""
+        yield Found(
+            entry.pointer,
+            f"{entry.keyword} restricts nothing{places}: {entry.note}",
+            "correct its spelling, or leave it out",
+        )
 
 
 def small_budget(subject: Subject) -> Iterator[Found]:
@@ -392,7 +406,7 @@ RULES: dict[str, Rule] = {
     ),
     "no-effect": Rule(
         no_effect,
-        "JSON Schema has no such keyword, so values are not checked for it",
+        "a keyword that the schema's draft does not have is ignored, so values are not checked for it",
         "docs/supported-schema.md",
         "warning",
     ),

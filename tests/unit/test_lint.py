@@ -76,6 +76,11 @@ class Sum(BaseModel):
     steps: Annotated[list[Short], Field(max_length=9)]
 
 
+class Labelled(BaseModel):
+    participant_label: Short
+    steps: Annotated[list[Short], Field(max_length=9)]
+
+
 class Explained(BaseModel):
     is_spam: bool
     scoreExplanation: Short  # noqa: N815 - a key in this style
@@ -137,15 +142,14 @@ CASES = [
         Unbounded,
         {
             ("unbounded-string", "/properties/name"),
-            ("unbounded-list", "/properties/tags"),
-            ("unbounded-list", "/properties/rows/anyOf/0/items"),
-            ("unbounded-list", "/properties/sizes"),  # a set may be written with repetitions
+            ("unbounded-list", "/properties/sizes"),
         },
     ),
     (Patterns, {("unbounded-string", "/properties/found_within")}),
     (Scales, set()),
     (Recipe, set()),
     (Sum, {("answer-before-reasons", "")}),
+    (Labelled, set()),
     (Explained, {("answer-before-reasons", "")}),
     (Parcel, set()),
     (Clear, {("no-description", "")}),
@@ -168,7 +172,7 @@ CASES = [
         {("unbounded-list", "/properties/a%20b")},
     ),
     ({"properties": {"self": {"$ref": "#"}}, "type": "object"}, {("unbounded-depth", "")}),
-    ({"type": "object", "properties": {"age": {"type": "integer", "minimumm": 1}}}, {("no-effect", "/properties/age")}),
+    ({"type": "object", "properties": {"age": {"type": "integer", "minimumx": 1}}}, {("no-effect", "/properties/age")}),
     (
         {"type": "object", "properties": {"number_of_items_that_were_ordered": {"type": "integer"}}},
         {("long-key", "")},
@@ -208,7 +212,8 @@ def test_advice_says_what_and_why(bundled_vocabulary):
 def test_places_have_names(bundled_vocabulary):
     """Parts of lists and of maps are told from the list itself."""
     facts = [each.fact for each in schemagen.compile(Unbounded, bundled_vocabulary).lint()]
-    assert "items of rows may have any number of items" in facts
+    # A set may be written with repetitions, so it has no bound either.
+    assert {"sizes, items of rows, tags may have any number of items"} == {fact for fact in facts if "items" in fact}
     maps = schemagen.compile({"type": "object", "additionalProperties": {"type": "string"}}, bundled_vocabulary)
     assert [each.fact for each in maps.lint()] == ["values of the answer may be of any length"]
     [cycle] = [each for each in schemagen.compile(Even, bundled_vocabulary).lint() if each.rule == "unbounded-depth"]
@@ -218,6 +223,15 @@ def test_places_have_names(bundled_vocabulary):
         bundled_vocabulary,
     ).lint()[:2]
     assert endless.fact == "patterns that texts of any length match: code ([a-z])"
+
+
+def test_keywords_are_named_once(bundled_vocabulary):
+    """With the number of their places, and with the keyword that may be meant."""
+    wrong = {"type": "integer", "minimumx": 1}
+    found = schemagen.compile({"properties": {"a1": wrong, "b": wrong}, "type": "object"}, bundled_vocabulary).lint()
+    [advice] = [each for each in found if each.rule == "no-effect"]
+    assert advice.fact.startswith("minimumx restricts nothing, in 2 places")
+    assert "did you mean 'minimum'?" in advice.fact
 
 
 def test_the_budget_of_a_pattern(bundled_vocabulary):
