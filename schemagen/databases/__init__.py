@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from schemagen.databases.sql import Sql, sql
+from schemagen.databases.statements import Sql, sql
 
 __all__ = ["Sql", "sql"]

@@ -350,7 +350,9 @@ def _of_sqlalchemy(source: Any) -> Iterator[Table]:
             references = tuple(
                 Reference(write(key.parent.name), target.table.fullname, write(target.name))
                 for key in table.foreign_keys
-                if len(key.constraint.elements) == 1 and (target := _target(key)) is not None
+                if key.constraint is not None
+                and len(key.constraint.elements) == 1
+                and (target := _target(key)) is not None
             )
             is_view = table.schema is None and table.name in views
             yield Table(table.fullname, full(table), columns, references, is_view=is_view)
