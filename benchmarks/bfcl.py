@@ -193,8 +193,14 @@ class Package:
 
 def _anything(name: str) -> Any:
     """Return a module in which every name is a function, or a decorator, that does nothing."""
+
+    def idle(asked: str) -> Any:
+        if asked.startswith("__"):  # others look through all modules for their files
+            raise AttributeError(asked)
+        return lambda *_, **__: lambda function: function
+
     made: Any = types.ModuleType(name)
-    made.__getattr__ = lambda _: lambda *_, **__: lambda function: function
+    made.__getattr__ = idle
     return made
 
 
