@@ -167,8 +167,8 @@ class _Rules:
         if not names:
             return NOTHING
         name = f"{kind} of {quoted(table.name)}"
-        full = self._rule(f"full {name}", sequence(literal(f"{table.written}."), alternatives(*names)))
-        return full if qualified else self._rule(f"short {name}", alternatives(*names, full))
+        full = self._once(f"full {name}", lambda: sequence(literal(f"{table.written}."), alternatives(*names)))
+        return full if qualified else self._once(f"short {name}", lambda: alternatives(*names, full))
 
     def _aggregates(self, scope: tuple[Table, ...], kind: Kind | None = None) -> Expression:
         """Return the aggregates of the rows of a scope, of a kind."""
@@ -248,10 +248,13 @@ class _Rules:
 
     def _join(self, table: Table, other: Table) -> Expression:
         """Return the join of a table with one before it."""
-        links = alternatives(*map(literal, _links(table, other)))
-        how = alternatives(literal(" JOIN "), literal(" LEFT JOIN "))
-        name = f"join {quoted(table.name)} with {quoted(other.name)}"
-        return self._rule(name, sequence(how, literal(f"{table.written} ON "), links))
+
+        def make() -> Expression:
+            links = alternatives(*map(literal, _links(table, other)))
+            how = alternatives(literal(" JOIN "), literal(" LEFT JOIN "))
+            return sequence(how, literal(f"{table.written} ON "), links)
+
+        return self._once(f"join {quoted(table.name)} with {quoted(other.name)}", make)
 
     # --- conditions ------------------------------------------------------------------------------------------------------
 
