@@ -40,7 +40,7 @@ FIRST, AGAIN = 24, 8
 _LONGEST = 128
 #: How often a penalty doubles; float16 holds the largest one.
 _DOUBLINGS = 13
-#: What a token that stays loses at twice the wished length.
+#: The penalty of a token that stays, at twice the wished length.
 _SLOPE = 20.0
 #: The options that ask for it.
 NAMES = ("loop_guard", "prefer_length")
@@ -77,6 +77,10 @@ class Brevity:
         """Return what options of a call ask for; None if they ask for nothing."""
         found = cls(bool(options.get("loop_guard")), options.get("prefer_length"))
         return None if found == cls() else found
+
+    def applies(self, generated: list[int]) -> bool:
+        """Whether tokens may lose anything after a text; cost as for `penalise` without a loop."""
+        return self._excess(generated) > 0 or (self.loop_guard and loop_of(generated) is not None)
 
     def penalise(self, masked: torch.Tensor, generated: list[int], matcher: Matcher, size: int) -> None:
         """Lower the scores of tokens that keep a text from its end.

@@ -68,7 +68,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             call.
         has_inner_ends: Whether an EOS token may stand inside a text of a grammar.
         has_drafts: Whether one does, because a draft comes before an answer.
-        brevity: The penalties on what goes on in rows without their own; None for none.
+        brevity: The penalties against loops and length, for rows without their own; None for none.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.

@@ -43,7 +43,7 @@ class Cursor:
         dead: Whether a token came that the grammar forbids (a beam of probability zero, kept only as filling).
         is_over: Whether the row is no longer constrained: it generated EOS, is filling, or was given up.
         limit: The maximum number of tokens, if each row has its own limit; None if the row has none of its own.
-        brevity: The penalties on what goes on, if each row has its own; None if the row has none of its own.
+        brevity: The penalties against loops and length, if each row has its own; None if the row has none of its own.
     """
 
     matcher: Matcher

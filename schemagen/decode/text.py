@@ -34,7 +34,7 @@ class Text:
         max_new_tokens: Most tokens of the text.
         sampling: How tokens are drawn; None to take the likeliest.
         generator: The random numbers of this text alone; None only if no token `is_drawn`.
-        brevity: The penalties on what goes on; None for none.
+        brevity: The penalties against loops and length; None for none.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.
         was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.

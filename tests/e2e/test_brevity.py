@@ -14,6 +14,7 @@ import schemagen
 from schemagen.decode.brevity import AGAIN, FIRST, Brevity, Loop, had_loop, loop_of
 from schemagen.errors import OptionError
 from schemagen.events import Completed
+from schemagen.options.speculation import Speculation
 from schemagen.testing import mask_of
 
 ASKED = "Ada, 36, lives in Paris"  # the bundled model answers it with the list [36, 36, 36, ...], without an end
@@ -213,6 +214,17 @@ def test_greedy_calls_are_guarded_unless_they_say_otherwise(lm):
     ]:
         found = lm.run(ASKED, list[int], max_new_tokens=120, **options)
         assert (len(found.token_ids) < 120) == is_guarded, options
+
+
+@pytest.mark.parametrize("spec", [list[int], Report])
+def test_masks_on_refusal_stay_on_refusal(lm, monkeypatch, spec):
+    """The guard asks for a mask only where it has something to lower, and the text is the same."""
+    expected = lm.run(ASKED, spec, max_new_tokens=120)
+    monkeypatch.setattr(lm, "speculation", Speculation(opportunistic=True))
+    found = lm.run(ASKED, spec, max_new_tokens=120)
+    assert found.text == expected.text
+    assert expected.masked_mass is not None
+    assert found.masked_mass is None
 
 
 def test_the_wished_length_is_a_wish(lm):

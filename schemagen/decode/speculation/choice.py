@@ -56,7 +56,7 @@ class Choices:
         tally: Collects the effect of the masks.
         sampler: Draws tokens at random, at the temperature of the grammar where it has one; None for the likeliest ones.
         opportunistic: Whether the model chooses before the mask is computed.
-        brevity: The penalties on what goes on; None for none.
+        brevity: The penalties against loops and length; None for none.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Choices:
         brevity: Brevity | None = None,
     ) -> None:
         self._context, self._sampler, self._brevity = context, sampler, brevity
-        self._opportunistic = opportunistic and brevity is None and (sampler is None or sampler.is_plain)
+        self._opportunistic = opportunistic and (sampler is None or sampler.is_plain)
         self._words = allocate_token_bitmask(1, context.vocabulary.size)
         self.tally = tally
 
@@ -88,11 +88,13 @@ class Choices:
         """
         likeliest = int(scores.argmax())
         sampler = None if self._sampler is None else self._sampler.at(matcher.temperature())
-        if self._opportunistic and (token := self._unmasked(matcher, scores, rest, likeliest, sampler)) is not None:
+        brevity = self._brevity if self._brevity is not None and self._brevity.applies(self._context.tokens) else None
+        is_free = self._opportunistic and brevity is None
+        if is_free and (token := self._unmasked(matcher, scores, rest, likeliest, sampler)) is not None:
             return token
         masked = self._masked(matcher, scores, rest, draft)
-        if self._brevity is not None:
-            self._brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
+        if brevity is not None:
+            brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
         token = int(masked.argmax()) if sampler is None else self._drawn(sampler, masked, draft)
         if not allows(self._words[0], likeliest):
             self.tally.interventions += 1

@@ -101,7 +101,7 @@ class Loop:
         speculation: The drafters to use.
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
-        brevity: The penalties on what goes on; None for none.
+        brevity: The penalties against loops and length; None for none.
 
     Attributes:
         run: The tokens so far, and the counts.
