@@ -24,7 +24,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import harness
-from prompts import score, summary
+from prompts import record, score, summary
 from pydantic import Field, TypeAdapter
 from tasks import TASKS, Example
 
@@ -196,16 +196,7 @@ def measure(lm: Any, task: Task, as_: str, way: str, options: Any) -> dict[str, 
         progress=False,
     )
     shares = [share(task, *pair) for pair in zip(asked, found, strict=True)]
-    return {
-        "fields": shares,
-        "exact": sum(each == 1 for each in shares),
-        "count": len(shares),
-        "failed": sum(not hasattr(one, "value") for one in found),
-        "prompt_tokens": sum(getattr(one, "prompt_tokens", 0) for one in found) / len(found),
-        "seconds": round(time.perf_counter() - started, 1),
-        "shown": below.strip(),
-        "samples": [getattr(one, "text", repr(one)) for one in found[:3]],
-    }
+    return {**record(shares, found, started), "shown": below.strip()}
 
 
 def main(arguments: list[str] | None = None) -> int:

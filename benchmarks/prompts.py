@@ -129,6 +129,17 @@ def measure(lm: Any, task: Task, way: str, options: Any) -> dict[str, Any]:
         progress=False,
     )
     scores = [score(task, one, getattr(each, "value", None)) for one, each in zip(examples, found, strict=True)]
+    return record(scores, found, started)
+
+
+def record(scores: list[float], found: list[Any], started: float) -> dict[str, Any]:
+    """Return what a result file has of the answers to some questions.
+
+    Args:
+        scores: The share of right fields of each question.
+        found: The generations and failures.
+        started: When the model was asked, by `time.perf_counter`.
+    """
     return {
         "fields": scores,
         "exact": sum(each == 1 for each in scores),
@@ -136,7 +147,7 @@ def measure(lm: Any, task: Task, way: str, options: Any) -> dict[str, Any]:
         "failed": sum(not hasattr(one, "value") for one in found),
         "prompt_tokens": sum(getattr(one, "prompt_tokens", 0) for one in found) / len(found),
         "seconds": round(time.perf_counter() - started, 1),
-        "samples": [getattr(one, "text", "") for one in found[:3]],
+        "samples": [getattr(one, "text", repr(one)) for one in found[:3]],
     }
 
 
