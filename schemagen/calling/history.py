@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.answer_format import write_calls
 from schemagen.calling.parameters import as_tagged
-from schemagen.prompts.messages import as_messages, plain_text, render, with_shape
+from schemagen.prompts.messages import as_messages, plain_text, render, with_shape, with_text
 from schemagen.prompts.shapes import shape_text
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _described(
     several = "\nIf several calls are needed, write one after the other, each on its own line." if parallel else ""
     if must_call and profile.arguments == "json" and not profile.markers:
         found = [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]
-        return [*found[:place], _extended(found[place], several), *found[place + 1 :]]
+        return [*found[:place], with_text(found[place], several), *found[place + 1 :]] if several else found
     inside = "..." if profile.style is None else as_tagged(profile.style, profile.argument_tail, '{"KEY": "..."}')
     example = profile.begin + profile.head.replace("{name}", "NAME") + inside + profile.tail + profile.end
     lines = [
@@ -160,14 +160,7 @@ def _described(
     ]
     otherwise = f"Otherwise answer {'as described' if typed else 'in words'}."
     told = ["", "", "You may call these tools:", *lines, "To call one, write only:", f"{example}{several}", otherwise]
-    return [*messages[:place], _extended(messages[place], "\n".join(told)), *messages[place + 1 :]]
-
-
-def _extended(message: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return a message with a text after its content."""
-    content = message["content"]
-    longer = content + text if isinstance(content, str) else [*content, {"type": "text", "text": text}]
-    return {**message, "content": longer} if text else message
+    return [*messages[:place], with_text(messages[place], "\n".join(told)), *messages[place + 1 :]]
 
 
 def _envelope(tools: Sequence[Tool[..., Any]]) -> dict[str, Any]:

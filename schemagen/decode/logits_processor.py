@@ -283,16 +283,10 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         masked, broken = mask_and_check(scores, bitmask, constrained, covered, inplace=self._inplace, ends=ends)
         for row in sorted(set(live).intersection(broken)):
             self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
-        for row in sorted(set(live).difference(broken)):
-            self._penalise(masked[row], cursors[row])
+        for row in live:
+            if row not in broken and (cursor := cursors[row]) is not None and (own := cursor.brevity or self.brevity):
+                own.penalise(masked[row], cursor.generated, cursor.matcher, cursor.grammar.vocabulary.size)
         return masked
-
-    def _penalise(self, masked: torch.Tensor, cursor: Cursor | None) -> None:
-        """Lower the scores, float [V], of what keeps a row from its end, if that was asked for."""
-        assert cursor is not None, "live rows have a grammar"
-        brevity = self.brevity if cursor.brevity is None else cursor.brevity
-        if brevity is not None:
-            brevity.penalise(masked, cursor.generated, cursor.matcher, cursor.grammar.vocabulary.size)
 
     def _note_left_out(
         self, scores: torch.Tensor, bitmask: torch.Tensor, cursors: Sequence[Cursor | None], live: list[int]

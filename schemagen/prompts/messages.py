@@ -133,13 +133,15 @@ def with_shape(messages: list[dict[str, Any]], spec: Any, show: ShowSchema = Tru
 def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
     spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     place = spoken[-1] if spoken else len(messages) - 1
-    addition = f"\n\n{instruction}"
-    content = messages[place].get("content") or ""
+    return [*messages[:place], with_text(messages[place], instruction, "\n\n"), *messages[place + 1 :]]
+
+
+def with_text(message: dict[str, Any], text: str, separator: str = "") -> dict[str, Any]:
+    """Append a text to a message: after a separator, or as a part of its own where the content is a list of parts."""
+    content = message.get("content") or ""
     if isinstance(content, str):
-        extended: Any = content + addition
-    else:
-        extended = [*content, {"type": "text", "text": addition.lstrip("\n")}]
-    return [*messages[:place], {**messages[place], "content": extended}, *messages[place + 1 :]]
+        return {**message, "content": f"{content}{separator}{text}"}
+    return {**message, "content": [*content, {"type": "text", "text": text}]}
 
 
 def with_correction(

@@ -20,7 +20,7 @@ from schemagen.errors.pointers import referred
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex, frozen_spec
 from schemagen.grammar.written import AsJson, Written
-from schemagen.schema.keyword_table import TABLE
+from schemagen.schema.keyword_table import DATA, SCHEMA_MAPS, TABLE
 from schemagen.templates.template import Template
 
 if TYPE_CHECKING:
@@ -159,12 +159,10 @@ def without_keywords(schema: Any, is_left_out: Callable[[str, Any], bool], *, of
         return [without_keywords(item, is_left_out) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    named = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
-    literal = {"const", "enum", "default", "examples"}
     return {
         key: value
-        if key in literal and not of_names
-        else without_keywords(value, is_left_out, of_names=key in named and not of_names)
+        if key in DATA and not of_names
+        else without_keywords(value, is_left_out, of_names=key in SCHEMA_MAPS and not of_names)
         for key, value in schema.items()
         if of_names or not is_left_out(key, value)
     }

@@ -82,8 +82,9 @@ class Plan:
             vocabulary: The vocabulary of the model.
             outbox: The outbox of the event loop that will read them.
         """
-        request, asked = self.request, self.request.extension.loop_guard
-        guard = self.sampling is None if asked is None else asked
+        request, asked = self.request, self.request.extension
+        guard = self.sampling is None if asked.loop_guard is None else asked.loop_guard
+        brevity = Brevity(guard, asked.prefer_length)
         found: list[Job] = []
         first = secrets.randbits(48) if request.seed is None else request.seed
         for prompt, budget in zip(self.prompts, self.budgets, strict=True):
@@ -99,7 +100,7 @@ class Plan:
                         mailbox=outbox.mailbox(),
                         sampling=self.sampling,
                         generator=generator,
-                        brevity=Brevity.of({**vars(request.extension), "loop_guard": guard}),
+                        brevity=brevity,
                         stops=request.stops,
                         streams=request.stream,
                     )
