@@ -185,7 +185,7 @@ _ROWS = (
         "loop_guard", "Whether text that repeats itself becomes unlikely, where the answer could end instead", _flag(),
         "unless tokens are drawn", ("repetition_detection", "dry_multiplier"),
     ),
-    Option("prefer_length", "Tokens beyond which all that lengthens the answer becomes unlikely", as_count(1)),
+    Option("prefer_length", "Number of tokens after which tokens that lengthen the answer become unlikely", as_count(1)),
     Option(
         "show_schema", 'In the prompt: True, "shape", "example", "placeholders", "json_schema", "typescript"; False',
         _checked(check_show_schema), "True", takes_none=False,
