@@ -87,11 +87,13 @@ if TYPE_CHECKING:
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
+    from schemagen.options.sampling import Sampling
     from schemagen.rows.callable import Rows
     from schemagen.schema.report import Entry, Report
     from schemagen.streaming.partial import Partial
     from schemagen.structural_tags.spec import StructuralTag
     from schemagen.templates import Template, gen
+    from schemagen.types.checks import Check, Checker
     from schemagen.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -102,6 +104,8 @@ _HOMES = {
     "CacheInfo": "schemagen.grammar.compiler",
     "CallStream": "schemagen.calling.stream",
     "Chat": "schemagen.calling.chat",
+    "Check": "schemagen.types.checks",
+    "Checker": "schemagen.types.checks",
     "Choice": "schemagen.grammar.specs",
     "EBNF": "schemagen.grammar.context_free_specs",
     "Entry": "schemagen.schema.report",
@@ -121,6 +125,7 @@ _HOMES = {
     "Regex": "schemagen.grammar.specs",
     "Report": "schemagen.schema.report",
     "Rows": "schemagen.rows.callable",
+    "Sampling": "schemagen.options.sampling",
     "Score": "schemagen.lm.scoring",
     "Stream": "schemagen.lm.stream",
     "StructuralTag": "schemagen.structural_tags.spec",
@@ -173,6 +178,8 @@ __all__ = [
     "CacheInfo",
     "CallStream",
     "Chat",
+    "Check",
+    "Checker",
     "Choice",
     "DeadEndError",
     "Entry",
@@ -206,6 +213,7 @@ __all__ = [
     "Regex",
     "Report",
     "Rows",
+    "Sampling",
     "SchemaError",
     "SchemagenError",
     "Score",

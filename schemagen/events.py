@@ -14,7 +14,7 @@ from schemagen.errors.pointers import pointer_of
 
 if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, ToolResult
-    from schemagen.generation import FinishReason, Generation
+    from schemagen.generation import FinishReason, Generation, Refused
     from schemagen.streaming.partial import Partial
 
 T = TypeVar("T")
@@ -74,6 +74,21 @@ class FieldCompleted:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldTakenBack:
+    """A validator refused a value, and the model writes a field again; only with ``tries=``.
+
+    The events of this field, and all events after its first one, are void. Those of the beginning that is kept come again.
+
+    Attributes:
+        path: The field; empty for the whole value.
+        refused: The refused value: of this field, or of one in it.
+    """
+
+    path: Path
+    refused: Refused
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot(Generic[T]):
     """The value so far; only with ``partials=True``.
 
@@ -130,7 +145,7 @@ class ReasoningDelta:
     text: str
 
 
-Event: TypeAlias = ReasoningDelta | FieldStarted | Delta | FieldCompleted | Snapshot[T] | Completed[T]
+Event: TypeAlias = ReasoningDelta | FieldStarted | Delta | FieldCompleted | FieldTakenBack | Snapshot[T] | Completed[T]
 FieldEvent: TypeAlias = FieldStarted | Delta | FieldCompleted
 
 

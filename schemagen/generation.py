@@ -9,12 +9,28 @@ from schemagen.errors import GenerationError
 from schemagen.notebook import html_table
 
 if TYPE_CHECKING:
+    from schemagen.confidence.fields import Confidence
     from schemagen.errors import SchemagenError
 
 T = TypeVar("T")
 
 #: Why a text ended.
 FinishReason: TypeAlias = Literal["complete", "budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A value that a validator refused while the text was written, with ``tries=``; it was written again.
+
+    Attributes:
+        path: The JSON pointer of the field; "" for the whole value.
+        text: The JSON text of the value.
+        reason: Why, in the words of the validator.
+    """
+
+    path: str
+    text: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,8 @@ class Generation(Generic[T]):
             likeliest one that the grammar allows, because the text could not have been completed in time after it; or
             the last token of the budget came where the text could go on. The value is valid, and may be shorter than
             without a budget.
+        refused: The values that validators refused while the text was written, in order (see ``tries=``).
+        confidence: How sure the model was of each field; None without ``confidence=True``.
     """
 
     value: T
@@ -55,6 +73,8 @@ class Generation(Generic[T]):
     interventions: int | None = None
     passes: int | None = None
     finish_reason: FinishReason = "complete"
+    refused: tuple[Refused, ...] = ()
+    confidence: Confidence | None = field(default=None, repr=False)
 
     @property
     def draft(self) -> str | None:

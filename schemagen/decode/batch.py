@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,13 +26,15 @@ import torch
 from schemagen.decode.batch_size import cut, rows_that_fit
 from schemagen.decode.brevity import Brevity
 from schemagen.decode.budget import budget_of, check_budget, default_budget
-from schemagen.decode.generate import Decoded, generate_rows, inputs_of, read_ahead, result_of
+from schemagen.decode.generate import Decoded, cannot_guide, generate_rows, inputs_of, read_ahead, result_of
+from schemagen.decode.guide import refused_in
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.options import complete_options
 from schemagen.decode.row_sampling import can_sample_rows, effective_option, samples, seed_of, way_of
 from schemagen.decode.rows import can_queue, written
 from schemagen.decode.speculation import can_read_ahead
 from schemagen.decode.text import Text, is_drawn
+from schemagen.decode.token_records import Records, records_of
 from schemagen.errors import GenerationError, LogitsError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.options.table import DEFAULT_MAX_NEW_TOKENS
@@ -41,7 +43,10 @@ from schemagen.threads.forking import settle_threads
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from schemagen.decode.guide import Guide
+    from schemagen.decode.token_records import TokenRecord
     from schemagen.engine.protocol import Constraint
+    from schemagen.generation import Refused
     from schemagen.options.speculation import Speculation
 
 #: They count the prompt, padding included, so only prompts of one length may share a chunk.
@@ -56,11 +61,15 @@ class Row:
         token_ids: The prompt.
         grammar: The grammar of the text.
         seed: For sampling.
+        notes: As for `schemagen.decode.generate.Writer`.
+        guide: Makes what `schemagen.decode.generate.Writer` takes; called again where the row is generated again.
     """
 
     token_ids: tuple[int, ...]
     grammar: Constraint
     seed: int | None = None
+    notes: bool = False
+    guide: Callable[[], Guide | None] = lambda: None
 
 
 def decode_batch(
@@ -115,12 +124,14 @@ def decode_batch(
 def _text_of(model: Any, row: Row, options: Mapping[str, Any]) -> Text:
     """Return a row as a text of the queue; without a seed its random numbers follow from torch's own."""
     sampling = way_of(model, options)
-    generator = torch.Generator().manual_seed(seed_of(row.seed)) if is_drawn(sampling, row.grammar) else None
+    guide = row.guide()
+    is_random = is_drawn(sampling, row.grammar) or (guide is not None and guide.draws)
+    generator = torch.Generator().manual_seed(seed_of(row.seed)) if is_random else None
     budget = budget_of(model, options, len(row.token_ids))
     assert budget is not None, "can_queue looked"
-    return Text(
-        row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator, brevity=Brevity.of(options)
-    )
+    extras: dict[str, Any] = {"records": Records() if row.notes or guide is not None else None, "guide": guide}
+    extras["brevity"] = Brevity.of(options)
+    return Text(row.token_ids, row.grammar, row.grammar.vocabulary, budget, sampling, generator, **extras)
 
 
 def _written(
@@ -144,7 +155,9 @@ def _written(
             yield index, text.error
         else:
             budget, closed = text.max_new_tokens, text.was_left_out
-            yield index, _result(row, text.generated, options, seconds, budget, was_left_out=closed)
+            found = _result(row, text.generated, options, seconds, budget, was_left_out=closed)
+            records = None if text.records is None or not row.notes else text.records.tokens
+            yield index, _noted(model, row, found, records, budget, refused_in(text.guide))
 
 
 def _most_that_fit(model: Any, texts: Collection[Text]) -> int:
@@ -219,27 +232,52 @@ def _generate(
     ends = sorted({end for grammar in grammars for end in grammar.vocabulary.eos_token_ids})
     pad = ends[0] if pad_token_id is None else pad_token_id
     inputs = inputs_of([row.token_ids for row in rows], pad, model.device)
+    records: Sequence[TokenRecord] | None = None
+    refused: tuple[Refused, ...] = ()
     width = inputs["input_ids"].shape[1]
     budget = budget_of(model, options, width)
     started = time.perf_counter()
     if budget is not None and _may_read_ahead(model, inputs, options, grammars):
-        run = read_ahead(
-            model, inputs["input_ids"], grammars[0], budget, options, seed=rows[0].seed, speculation=speculation
-        )
+        guide = rows[0].guide()
+        extras: dict[str, Any] = {"speculation": speculation, "notes": rows[0].notes, "guide": guide}
+        run = read_ahead(model, inputs["input_ids"], grammars[0], budget, options, seed=rows[0].seed, **extras)
         generated, broken, closed = [run.token_ids], {}, [run.tally.left_out > 0]
+        records, refused = None if run.records is None else run.records.tokens, refused_in(guide)
     else:
+        if any(row.guide() is not None for row in rows):
+            raise cannot_guide()
         processor = BatchProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
         seeds = [row.seed for row in rows]
         sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
         generated, broken = sequences[:, width:].tolist(), processor.errors
         closed = [processor.has_left_out(tokens, row) for row, tokens in enumerate(generated)]
     seconds = (time.perf_counter() - started) / len(rows)
-    return [
+    found = [
         broken[index]
         if index in broken
         else _result(row, generated[index], options, seconds, budget, was_left_out=closed[index])
         for index, row in enumerate(rows)
     ]
+    return [_noted(model, row, each, records, budget, refused) for row, each in zip(rows, found, strict=True)]
+
+
+def _noted(
+    model: Any,
+    row: Row,
+    found: Decoded | Exception,
+    records: Sequence[TokenRecord] | None,
+    budget: int | None,
+    refused: tuple[Refused, ...],
+) -> Decoded | Exception:
+    """Return a result with its refused values, and with what the model expected at its tokens, if its row asks for that."""
+    if isinstance(found, Exception):
+        return found
+    found = replace(found, refused=refused)
+    if not row.notes:
+        return found
+    if records is None:
+        records = records_of(model, row.token_ids, found.token_ids, row.grammar, budget)
+    return replace(found, records=tuple(records[: len(found.token_ids)]))
 
 
 def _may_read_ahead(

@@ -85,6 +85,16 @@ class CacheSlots:
         self.end += 1
         self._lengths = [length + 1 for length in self._lengths]
 
+    def crop(self, row: int, length: int) -> bool:
+        """Keep the first tokens of a row; return whether there were more. Their columns become holes."""
+        surplus = self._lengths[row] - length
+        if surplus <= 0:
+            return False
+        columns = self._mask[row, : self.end].nonzero()[-surplus:, 0]
+        self._mask[row, columns] = 0
+        self._lengths[row] = length
+        return True
+
     def add(self, other: Any, lengths: Sequence[int]) -> None:
         """Add the rows of another cache after the present ones.
 

@@ -23,7 +23,7 @@ from schemagen.decode.generate import inputs_of
 from schemagen.decode.speculation.eligibility import is_plain_decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from schemagen.decode.choosing import Chooser
     from schemagen.decode.text import Text
@@ -120,6 +120,7 @@ class CachedRows:
         last = torch.tensor(self._last, device=mask.device).unsqueeze(-1)
         self._last = self._read(self.texts, last, mask, positions, self._slots.cache)
         self._slots.stepped()
+        self._take_back(range(len(self.texts)))
 
     def _join(self, joining: list[Text]) -> None:
         """Read the texts of new rows."""
@@ -132,6 +133,14 @@ class CachedRows:
         self._slots.add(cache, [len(each) for each in read])
         self._last += last
         self.texts += joining
+        self._take_back(range(len(self.texts) - len(joining), len(self.texts)))
+
+    def _take_back(self, rows: Iterable[int]) -> None:
+        """Remove the tokens from the cache that guides took back, and read the last remaining one of each text again."""
+        for row in rows:
+            text = self.texts[row]
+            if text.guide is not None and not text.is_over and self._slots.crop(row, _tokens_of(text) - 1):
+                self._last[row] = (text.generated or text.token_ids)[-1]
 
     def _read(
         self, texts: Sequence[Text], input_ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any

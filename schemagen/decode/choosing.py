@@ -8,13 +8,16 @@ continue.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 
 from schemagen.decode.broken_logits import logits_error
+from schemagen.decode.guide import leave_out
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.row_sampling import chosen
+from schemagen.decode.token_records import expectations
 from schemagen.errors import MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask
 
@@ -23,9 +26,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from schemagen.decode.row_sampling import Sampling
     from schemagen.decode.sequences import Cursor
     from schemagen.decode.text import Text
+    from schemagen.options.sampling import Sampling
 
 _LOW = float("-inf")
 
@@ -64,18 +67,15 @@ class Chooser:
         live = [row for row, text in enumerate(texts) if text.is_wanted]
         masked = self._masked(texts, scores, live)
         self._refuse_broken(texts, masked, live)
-        forced = {row: token for row in live if (token := texts[row].forced_token()) is not None}
-        tokens = self._tokens(texts, masked, [row for row in live if row not in forced])
-        for row, token in forced.items():
-            tokens[row] = token
-        with self._together(texts):
+        tokens = [self._pad] * len(texts)
+        while live:
+            live = [row for row in live if _may_choose(texts[row], masked[row])]
+            forced = {row: token for row in live if (token := texts[row].forced_token()) is not None}
+            chosen = self._tokens(texts, masked, [row for row in live if row not in forced])
             for row in live:
-                text = texts[row]
-                if not text.is_over:
-                    try:
-                        text.take(tokens[row])
-                    except Exception as error:  # noqa: BLE001 - a limit of its grammar, or a fault of ours: it is one row's
-                        text.fail(error)
+                tokens[row] = forced.get(row, chosen[row])
+            with self._together(texts):
+                live = [row for row in live if _is_refused(texts[row], tokens[row])]
         return tokens
 
     def _masked(self, texts: Sequence[Text], scores: torch.Tensor, live: Sequence[int]) -> torch.Tensor:
@@ -85,6 +85,8 @@ class Chooser:
             cursors[row] = self._cursor(texts[row])
         grammars: Any = [cursor and cursor.grammar for cursor in cursors]
         processor = BatchProcessor(grammars, pad_token_id=self._pad)
+        if any(texts[row].records is not None for row in live):
+            processor.observe = partial(_note, texts)
         try:
             masked = processor.mask(scores, cursors)
         except Exception as error:  # noqa: BLE001 - of one row; which one is found by asking each
@@ -138,6 +140,47 @@ class Chooser:
             for row, token in zip(ways, found, strict=True):
                 tokens[row] = token
         return tokens
+
+
+def _note(texts: Sequence[Text], scores: torch.Tensor, masked: torch.Tensor, live: Sequence[int]) -> None:
+    """Note what the model expects next in the texts that ask."""
+    rows = [row for row in live if texts[row].records is not None]
+    some = (scores, masked) if len(rows) == len(scores) else (scores[rows], masked[rows])
+    for row, expected in zip(rows, expectations(*some), strict=True):
+        if (records := texts[row].records) is not None:
+            records.expect(expected)
+
+
+def _may_choose(text: Text, masked: torch.Tensor) -> bool:
+    """Whether a text has a token left; without one its guide takes back others.
+
+    Args:
+        text: The text.
+        masked: float [V], its scores; those of banned tokens become ``-inf``.
+    """
+    if text.is_over:
+        return False
+    text.begin()
+    if text.guide is None or leave_out(masked, text.guide):
+        return True
+    try:
+        text.cut(text.guide.exhausted().length)
+    except Exception as error:  # noqa: BLE001 - nothing is left to try, or a fault of a validator
+        text.fail(error)
+    return False
+
+
+def _is_refused(text: Text, token_id: int) -> bool:
+    """Give a token to a text; return whether another one is to be chosen in its place."""
+    if text.is_over:
+        return False
+    place = len(text.generated)
+    try:
+        taken = text.take(token_id)
+    except Exception as error:  # noqa: BLE001 - a limit of its grammar, or a fault of ours: it is one row's
+        text.fail(error)
+        return False
+    return taken is not None and taken.length == place
 
 
 def _fail_guilty(texts: Sequence[Text], cursors: Sequence[Cursor | None]) -> bool:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from schemagen.decode.guide import TakenBack
 from schemagen.decode.stream import TokenStream
 from schemagen.errors import ValidationFailed
 
@@ -86,6 +87,8 @@ class EventStream(ABC, Generic[E]):
         step = self._tokens.take()
         if isinstance(step, list):
             self._queue(self._read(step))
+        elif isinstance(step, TakenBack):
+            self._queue(self._go_back(step))
         elif step is None:
             self._over = True
         else:
@@ -108,6 +111,10 @@ class EventStream(ABC, Generic[E]):
         Raises:
             ValidationFailed: A part is complete, and refused.
         """
+
+    def _go_back(self, taken: TakenBack) -> Iterable[E]:
+        """Forget tokens that were taken back, and yield the event about it."""
+        raise NotImplementedError(taken)  # of streams without a guide
 
     @abstractmethod
     def _end(self, decoded: Decoded) -> Iterable[E]:

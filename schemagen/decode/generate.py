@@ -20,6 +20,7 @@ from schemagen.decode.brevity import NAMES, Brevity
 from schemagen.decode.broken_logits import LogitsCheck
 from schemagen.decode.budget import budget_of, check_budget, default_budget
 from schemagen.decode.finish_reason import finish_reason
+from schemagen.decode.guide import refused_in
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.options import WARNED_ABOUT, complete_options
 from schemagen.decode.row_sampling import (
@@ -33,6 +34,7 @@ from schemagen.decode.row_sampling import (
 )
 from schemagen.decode.speculation import Loop, Run, can_read_ahead, decode_ahead
 from schemagen.decode.text import is_drawn
+from schemagen.decode.token_records import records_of
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.threads.forking import settle_threads
@@ -40,8 +42,10 @@ from schemagen.threads.forking import settle_threads
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    from schemagen.decode.guide import Guide, TakenBack
+    from schemagen.decode.token_records import TokenRecord
     from schemagen.engine.protocol import Constraint
-    from schemagen.generation import FinishReason
+    from schemagen.generation import FinishReason, Refused
     from schemagen.options.speculation import Speculation
 
 #: Options that become token biases in transformers.
@@ -61,6 +65,8 @@ class Decoded:
         interventions: Tokens where the constraint forbade the model's likeliest one; None if not counted.
         passes: How often the model was called; None if not counted.
         finish_reason: As `schemagen.decode.finish_reason` has it.
+        records: What the model expected at each token; None if nobody asked.
+        refused: The values that a guide had written again.
     """
 
     text: str
@@ -71,6 +77,8 @@ class Decoded:
     interventions: int | None = None
     passes: int | None = None
     finish_reason: FinishReason = "complete"
+    records: tuple[TokenRecord, ...] | None = None
+    refused: tuple[Refused, ...] = ()
 
 
 def decode(model: Any, inputs: dict[str, torch.Tensor], grammar: Constraint, **options: Any) -> Decoded:
@@ -87,6 +95,8 @@ class Writer:
         grammar: The grammar of the text.
         seed: The seed of sampling; the global random state is restored.
         speculation: The source of draft tokens, if the loop that reads ahead may write the text.
+        notes: Whether to note what the model expects at each token.
+        guide: Bans tokens beyond the grammar; None for none.
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 
     Attributes:
@@ -95,7 +105,7 @@ class Writer:
     Raises:
         BudgetError: The budget is below the length of the shortest text; or something else, such as ``max_time``, ended
             the text too early.
-        OptionError: As `check_options`, or transformers refuses an option.
+        OptionError: As `check_options`, or transformers refuses an option, or ``generate`` would have to obey a guide.
         LogitsError: The model gives logits from which no token can be chosen.
         GenerationError: The text is not in the grammar.
     """
@@ -108,16 +118,21 @@ class Writer:
         *,
         seed: int | None = None,
         speculation: Speculation = READ_AHEAD,
+        notes: bool = False,
+        guide: Guide | None = None,
         **generate_kwargs: Any,
     ) -> None:
         settle_threads()
         self._model, self._inputs, self._grammar = model, inputs, grammar
-        self._seed, self._speculation = check_seed(seed), speculation
+        self._seed = check_seed(seed)
+        self._extras: dict[str, Any] = {"speculation": speculation, "notes": notes, "guide": guide}
         self._prompt_tokens = inputs["input_ids"].shape[1]
         self._options = complete_options(model, self._prompt_tokens, generate_kwargs, default=default_budget(grammar))
         self._budget = budget_of(model, self._options, self._prompt_tokens)
         check_budget(grammar, self._budget)
         self.has_steps = self._budget is not None and can_read_ahead(model, inputs, self._options)
+        if guide is not None and not self.has_steps:
+            raise cannot_guide()
 
     def write(self) -> Decoded:
         """Return the text."""
@@ -125,20 +140,18 @@ class Writer:
             return self.generate()
         began = time.perf_counter()
         ids, budget, seed = self._inputs["input_ids"], self._budget or 0, self._seed
-        run = read_ahead(
-            self._model, ids, self._grammar, budget, self._options, seed=seed, speculation=self._speculation
-        )
+        run = read_ahead(self._model, ids, self._grammar, budget, self._options, seed=seed, **self._extras)
         return self._result_of(run, began)
 
-    def steps(self) -> Generator[list[int] | Decoded, None, None]:
+    def steps(self) -> Generator[list[int] | TakenBack | Decoded, None, None]:
         """Yield the tokens of each step of the loop that reads ahead, then the result; its seconds are those of the steps."""
         began, seconds = time.perf_counter(), 0.0
         ids, budget = self._inputs["input_ids"], self._budget or 0
-        ways = _ways_of(self._model, self._grammar, self._options, self._seed)
-        loop = Loop(self._model, ids, self._grammar, budget, speculation=self._speculation, **ways)
-        for tokens in loop.steps():
+        ways = _ways_of(self._model, self._grammar, self._options, self._seed, self._extras["guide"])
+        loop = Loop(self._model, ids, self._grammar, budget, **self._extras, **ways)
+        for step in loop.steps():
             seconds += time.perf_counter() - began
-            yield tokens
+            yield step
             began = time.perf_counter()
         yield self._result_of(loop.run, began - seconds)
 
@@ -151,11 +164,23 @@ class Writer:
         sequences = generate_rows(self._model, self._inputs, options, processor, ends=ends, seeds=[self._seed])
         generated = sequences[0, self._prompt_tokens :].tolist()
         found = self._result(generated, began, was_left_out=processor.has_left_out(generated))
-        return replace(found, masked_mass=processor.masked_mass)
+        found = replace(found, masked_mass=processor.masked_mass)
+        if not self._extras["notes"]:
+            return found
+        prompt = self._inputs["input_ids"][0].tolist()
+        records = records_of(self._model, prompt, found.token_ids, self._grammar, self._budget)
+        return replace(found, records=tuple(records))
 
     def _result_of(self, run: Run, began: float) -> Decoded:
         found = self._result(run.token_ids, began, was_left_out=run.tally.left_out > 0)
-        return replace(found, masked_mass=run.masked_mass, interventions=run.tally.interventions, passes=run.passes)
+        records = None if run.records is None else tuple(run.records.tokens[: len(found.token_ids)])
+        effects: dict[str, Any] = {
+            "masked_mass": run.masked_mass,
+            "interventions": run.tally.interventions,
+            "passes": run.passes,
+            "refused": refused_in(self._extras["guide"]),
+        }
+        return replace(found, records=records, **effects)
 
     def _result(self, generated: list[int], began: float, *, was_left_out: bool) -> Decoded:
         seconds = time.perf_counter() - began
@@ -178,7 +203,7 @@ def read_ahead(
     options: dict[str, Any],
     *,
     seed: int | None,
-    speculation: Speculation,
+    **extras: Any,
 ) -> Run:
     """Write one text with the loop that reads ahead, which `can_read_ahead` allows.
 
@@ -189,17 +214,29 @@ def read_ahead(
         budget: The maximum number of tokens.
         options: As `complete_options` returns them.
         seed: The seed of sampling; None to draw one from torch's own random numbers.
-        speculation: The source of draft tokens.
+        extras: ``speculation``, ``notes`` and ``guide``, as for `Writer`.
     """
-    ways, streamer = _ways_of(model, grammar, options, seed), options.get("streamer")
-    return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, streamer=streamer, **ways)
+    ways = _ways_of(model, grammar, options, seed, extras.get("guide"))
+    return decode_ahead(model, input_ids, grammar, budget, streamer=options.get("streamer"), **extras, **ways)
 
 
-def _ways_of(model: Any, grammar: Constraint, options: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+def _ways_of(
+    model: Any, grammar: Constraint, options: Mapping[str, Any], seed: int | None, guide: Guide | None
+) -> dict[str, Any]:
     """Return how the tokens of a text that is read ahead are chosen, as for `Loop`."""
     sampling = way_of(model, options)
-    sampler = RowSampler([seed_of(seed)], sampling) if is_drawn(sampling, grammar) else None
+    is_random = is_drawn(sampling, grammar) or (guide is not None and guide.draws)
+    sampler = RowSampler([seed_of(seed)], sampling) if is_random else None
     return {"sampler": sampler, "brevity": Brevity.of(options)}
+
+
+def cannot_guide() -> OptionError:
+    """Return the error for a guide where ``generate`` of transformers has to write the text."""
+    return OptionError(
+        "validators, checkers or ways to draw a field, beside an option or a model that needs generate of transformers",
+        why="they take back tokens while a text is written, and generate cannot go back",
+        fix="leave out beams, an assistant model and further processors; or tries=1, so that the value is validated at its end",
+    )
 
 
 def inputs_of(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:

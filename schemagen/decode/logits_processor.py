@@ -38,7 +38,7 @@ from schemagen.masks.rows import BITS
 from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from schemagen.decode.brevity import Brevity
     from schemagen.engine.protocol import Constraint, Matcher
@@ -69,6 +69,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         has_inner_ends: Whether an EOS token may stand inside a text of a grammar.
         has_drafts: Whether one does, because a draft comes before an answer.
         brevity: The penalties against loops and length, for rows without their own; None for none.
+        observe: Called at each step with the scores before the mask and after it, float [B, V], and the rows that are not over.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.
@@ -99,6 +100,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self.has_inner_ends = bool(ending)
         self.has_drafts = any(each.thought_tokens for each in ending)
         self.brevity: Brevity | None = None
+        self.observe: Callable[[torch.Tensor, torch.Tensor, list[int]], object] | None = None
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
@@ -283,6 +285,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         masked, broken = mask_and_check(scores, bitmask, constrained, covered, inplace=self._inplace, ends=ends)
         for row in sorted(set(live).intersection(broken)):
             self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
+        if self.observe is not None:
+            self.observe(scores, masked, live)
         for row in live:
             if row not in broken and (cursor := cursors[row]) is not None and (own := cursor.brevity or self.brevity):
                 own.penalise(masked[row], cursor.generated, cursor.matcher, cursor.grammar.vocabulary.size)

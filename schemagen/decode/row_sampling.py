@@ -14,7 +14,7 @@ is neither per row nor thread-safe.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,13 @@ import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 from transformers.generation import logits_process
 
+from schemagen.options.sampling import Sampling
 from schemagen.options.values import COLDEST, HOTTEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from schemagen.decode.guide import Guide
 
     #: From ``input_ids`` int64 [B, T] and scores float [B, V] to scores.
     Warper = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -43,41 +46,15 @@ _WARPERS: tuple[tuple[str, str, str, Any, Any], ...] = (
     ("eta_cutoff", "EtaLogitsWarper", "epsilon", 0.0, 0.0),
 )
 SAMPLING = frozenset(name for name, *_ in _WARPERS)
+#: The distribution as it is.
+_PLAIN = Sampling()
 #: Ways of sampling that are more than a choice from the last scores.
 _OTHER_WAYS = ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha", "dola_layers", "custom_generate")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn; each default leaves the distribution as it is.
-
-    Attributes:
-        temperature: Divides the logits.
-        top_h: Draw from the likeliest tokens whose entropy is at most this share of that of all; None to draw from all.
-        top_k: Draw from so many tokens; 0: from all.
-        top_p: Draw from the likeliest tokens that together have this probability.
-        min_p: Draw from tokens that are at least this likely, the likeliest being 1.
-        typical_p: Draw from tokens of typical information that together have this probability.
-        epsilon_cutoff: Draw from tokens of at least this probability.
-        eta_cutoff: The same, with a bound that follows the entropy.
-    """
-
-    temperature: float = 1.0
-    top_h: float | None = None
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float | None = None
-    typical_p: float = 1.0
-    epsilon_cutoff: float = 0.0
-    eta_cutoff: float = 0.0
-
-    def warpers(self, device: str) -> tuple[Warper, ...]:
-        """Return the warpers of transformers for it, for scores on a device."""
-        return _warpers(self, device)
-
-
 @lru_cache(maxsize=64)
-def _warpers(sampling: Sampling, device: str) -> tuple[Warper, ...]:
+def warpers_for(sampling: Sampling, device: str) -> tuple[Warper, ...]:
+    """Return the warpers of transformers for a way to draw, for scores on a device."""
     return tuple(warpers_of(asdict(sampling), device))
 
 
@@ -90,7 +67,7 @@ def sampling_at(sampling: Sampling | None, temperature: float | None) -> Samplin
     """
     if temperature is None:
         return sampling
-    return replace(sampling or Sampling(), temperature=min(max(temperature, COLDEST), HOTTEST)) if temperature else None
+    return replace(sampling or _PLAIN, temperature=min(max(temperature, COLDEST), HOTTEST)) if temperature else None
 
 
 def chosen(
@@ -126,7 +103,7 @@ def chosen(
 
 def _distributions(scores: torch.Tensor, sampling: Sampling, device: str) -> torch.Tensor:
     """Return the distribution of each token, float64 [B, V], on the device of the scores if it supports float64."""
-    for warp in sampling.warpers(device):
+    for warp in warpers_for(sampling, device):
         scores = warp(_NO_IDS, scores)
     where = scores.device if scores.device.type != "mps" else torch.device("cpu")  # no float64 on MPS
     return torch.softmax(scores.to(where, torch.float64), dim=-1)
@@ -161,7 +138,7 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
     def __init__(
         self,
         seeds: Sequence[int | torch.Generator],
-        sampling: Sampling | None = Sampling(),
+        sampling: Sampling | None = _PLAIN,
         device: str = "cpu",
         temperatures: Callable[[], Sequence[float | None]] | None = None,
     ) -> None:
@@ -171,7 +148,7 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
         ]
         self._sampling, self._device, self._temperatures = sampling, device, temperatures
         if sampling is not None:
-            sampling.warpers(device)  # raises where transformers refuses a value
+            warpers_for(sampling, device)  # raises where transformers refuses a value
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG002 - the interface
         """Return scores [B, V] that are 0 at the drawn token and ``-inf`` elsewhere; cost as for `chosen`."""
@@ -180,9 +157,20 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
         tokens = chosen(scores, ways, self._generators, self._device)
         return torch.full_like(scores, float("-inf")).scatter_(1, tokens.unsqueeze(-1), 0.0)
 
-    def at(self, temperature: float | None) -> RowSampler | None:
-        """Return the sampler of the same random numbers at a temperature (`sampling_at`); None for the likeliest token."""
+    @property
+    def numbers(self) -> torch.Generator:
+        """The random numbers of the only row."""
+        return self._generators[0]
+
+    def at(self, temperature: float | None, guide: Guide | None = None) -> RowSampler | None:
+        """Return the sampler of the same random numbers at a place; None for the likeliest token.
+
+        Args:
+            temperature: That of the grammar, as for `sampling_at`.
+            guide: A guide that may say how the token is drawn.
+        """
         way = sampling_at(self._sampling, temperature)
+        way = way if guide is None else guide.sampling(way)
         if way is None:
             return None
         return self if way == self._sampling else RowSampler(self._generators, way, self._device)
@@ -190,11 +178,11 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
     @property
     def is_plain(self) -> bool:
         """Whether masking before the warpers equals masking after them, which holds for a temperature alone."""
-        return self._sampling is None or replace(self._sampling, temperature=1.0) == Sampling()
+        return self._sampling is None or replace(self._sampling, temperature=1.0) == _PLAIN
 
     def probabilities(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the distribution of the next token of the only row: float64 [V], on the CPU, from float [1, V]."""
-        return _distributions(scores.cpu(), self._sampling or Sampling(), self._device)[0]
+        return _distributions(scores.cpu(), self._sampling or _PLAIN, self._device)[0]
 
     def draw(self, probabilities: torch.Tensor) -> int:
         """Draw a token of the only row, the same token that calling the sampler would leave.

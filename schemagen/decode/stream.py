@@ -18,7 +18,7 @@ import weakref
 from collections import deque
 from contextvars import copy_context
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.threads.forking import ReentrantLock
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from schemagen.decode.generate import Decoded, Writer
+    from schemagen.decode.guide import TakenBack
+
+    Step: TypeAlias = list[int] | TakenBack | Decoded
 
 #: Steps that ``generate`` may be ahead of the consumer.
 CAPACITY = 64
@@ -40,12 +43,12 @@ class TokenStream:
 
     def __init__(self, begin: Callable[[], Writer]) -> None:
         self._begin = begin
-        self._steps: Generator[list[int] | Decoded, None, None] | _Thread | None = None
+        self._steps: Generator[Step, None, None] | _Thread | None = None
         self._making = ReentrantLock()  # held while a step is made
         self._is_closed = False
 
-    def take(self) -> list[int] | Decoded | None:
-        """Return the token ids of the next step, at the end the result, and None once it is closed.
+    def take(self) -> Step | None:
+        """Return the token ids of the next step, or what was taken back; at the end the result, and None once it is closed.
 
         Raises:
             GenerationError: As `schemagen.decode.generate.Writer`.
@@ -57,7 +60,7 @@ class TokenStream:
             return None
         return found
 
-    def _next(self) -> list[int] | Decoded | None:
+    def _next(self) -> Step | None:
         if self._steps is None:
             writer = self._begin()
             self._steps = writer.steps() if writer.has_steps else _Thread(writer.generate)

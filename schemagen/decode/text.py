@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from schemagen.decode.guide import Numbers
 from schemagen.decode.row_sampling import sampling_at
 from schemagen.decode.sequences import Cursor
 from schemagen.decode.speculation.drafters import forced_next
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     import torch
 
     from schemagen.decode.brevity import Brevity
-    from schemagen.decode.row_sampling import Sampling
+    from schemagen.decode.guide import Guide, TakenBack
+    from schemagen.decode.token_records import Records
     from schemagen.engine.protocol import Constraint
+    from schemagen.options.sampling import Sampling
     from schemagen.vocabulary import Vocabulary
 
 
@@ -35,6 +38,8 @@ class Text:
         sampling: How tokens are drawn; None to take the likeliest.
         generator: The random numbers of this text alone; None only if no token `is_drawn`.
         brevity: The penalties against loops and length; None for none.
+        records: Notes what the model expects at each token; None if nobody asks.
+        guide: Takes tokens back; None for none.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.
         was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
@@ -49,12 +54,20 @@ class Text:
     sampling: Sampling | None = None
     generator: torch.Generator | None = None
     brevity: Brevity | None = None
+    records: Records | None = None
+    guide: Guide | None = None
     generated: list[int] = field(default_factory=list)
     cursor: Cursor | None = None
     was_left_out: bool = False
     is_over: bool = False
     error: Exception | None = None
     _forced: list[int | None] = field(default_factory=list)
+    _numbers: Numbers | None = None
+
+    def __post_init__(self) -> None:
+        """Make random numbers that can be taken back."""
+        if self.guide is not None and self.generator is not None:
+            self._numbers = Numbers(self.generator)
 
     @property
     def is_wanted(self) -> bool:
@@ -71,7 +84,13 @@ class Text:
 
     def way(self) -> Sampling | None:
         """Return how the next token is drawn; None to take the likeliest."""
-        return self.sampling if self.cursor is None else sampling_at(self.sampling, self.cursor.temperature())
+        way = self.sampling if self.cursor is None else sampling_at(self.sampling, self.cursor.temperature())
+        return way if self.guide is None else self.guide.sampling(way)
+
+    def begin(self) -> None:
+        """Prepare the random number of the next token."""
+        if self._numbers is not None:
+            self._numbers.begin()
 
     def forced_token(self) -> int | None:
         """Return the next token of text that the grammar forces and writes itself; None if the model is to be asked.
@@ -80,21 +99,43 @@ class Text:
         """
         if self.constraint is None or self.cursor is None or self.cursor.is_over:
             return None
+        if self.guide is not None and (wanted := self.guide.wanted()) is not None:
+            return wanted
         if not self._forced:
             left = self.max_new_tokens - len(self.generated)
             self._forced = [*forced_next(self.constraint, self.cursor.matcher, left), None]
         return self._forced.pop(0)
 
-    def take(self, token_id: int) -> None:
-        """Add a token that was chosen, and end the text if it is over.
+    def take(self, token_id: int) -> TakenBack | None:
+        """Add a token that was chosen, and end the text if it is over; return what the guide takes back instead.
 
         Raises:
             LimitError: A limit of the constraint stopped the work.
+            ValidationFailed: Of the guide.
         """
         self.generated.append(token_id)
         if self.cursor is not None:
             self.cursor.advance([token_id])
-        self.check_end()
+        if self._numbers is not None:
+            self._numbers.end()
+        record = None if self.records is None else self.records.take(token_id)
+        taken = None if self.guide is None else self.guide.take(token_id, record)
+        if taken is None:
+            self.check_end()
+        else:
+            self.cut(taken.length)
+        return taken
+
+    def cut(self, length: int) -> None:
+        """Take back the tokens from an index on."""
+        if self.cursor is not None:
+            self.cursor.rewind(length)
+        del self.generated[length:]
+        self._forced.clear()
+        if self._numbers is not None:
+            self._numbers.cut(length)
+        if self.records is not None:
+            self.records.cut(length)
 
     def check_end(self) -> None:
         """End the text if it is over."""

@@ -268,17 +268,26 @@ class ValidationFailed(GenerationError):  # noqa: N818 - the name users know fro
     """The text satisfies the schema but a custom validator, or a keyword left to the check, refused it.
 
     `at` is the JSON pointer of the refused part of the value, "" for all of it; `text` is the raw text, `error` the
-    exception of pydantic or jsonschema, `attempts` how many generations were tried.
+    exception of pydantic or jsonschema, `attempts` how many generations were tried, `refused` the values that validators
+    refused while the text was written (`schemagen.generation.Refused`).
     """
 
     default_code = "validation-failed"
 
     def __init__(
-        self, fact: str, *, text: str = "", error: Exception | None = None, attempts: int = 1, **parts: Any
+        self,
+        fact: str,
+        *,
+        text: str = "",
+        error: Exception | None = None,
+        attempts: int = 1,
+        refused: tuple[Any, ...] = (),
+        **parts: Any,
     ) -> None:
         super().__init__(fact, text=text, **parts)
         self.error = error
         self.attempts = attempts
+        self.refused = refused
 
 
 class ModelWarning(UserWarning):

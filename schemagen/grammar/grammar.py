@@ -89,6 +89,11 @@ class Grammar(Generic[T]):
         return self._frozen.copy()
 
     @property
+    def target(self) -> Target[T] | None:
+        """The type with its reader; None for other specs."""
+        return self._target
+
+    @property
     def schema(self) -> Any:
         """The JSON Schema, None for patterns, choices and grammar texts."""
         if self._target is not None:

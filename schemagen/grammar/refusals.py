@@ -72,7 +72,7 @@ def refused_by_type(text: str, error: ValidationError, json_text: str | None = N
         f"a validator of {title_of(error)} refused the value: {first['msg']}",
         text=text,
         error=error,
-        at=_pointer(json_text or text, first["loc"]),
+        at=pointer_in(json_text or text, first["loc"]),
         why=f"the text is {'JSON' if json_text is None else 'well formed'}; {counted(error.error_count(), 'error')}",
         fix=_STATE_IT,
     )
@@ -109,7 +109,7 @@ def reasons(error: ValidationFailed) -> str:
     return "\n".join(lines)
 
 
-def _pointer(text: str, location: Sequence[str | int]) -> str:
+def pointer_in(text: str, location: Sequence[str | int]) -> str:
     """Return a location of pydantic as a JSON pointer; names of validators and of members of unions are left out."""
     from schemagen.errors.pointers import pointer_of
 

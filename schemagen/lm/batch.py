@@ -15,7 +15,7 @@ from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from schemagen.checks import check_count, check_seed, kind_of
-from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError
+from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
 from schemagen.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
@@ -319,6 +319,11 @@ def _completed(
     row: _Row, request: AnswerRequest, decoded: Decoded | Exception
 ) -> Generation[Any] | Failure | AnswerRequest:
     """Return the generation of an answer, the failure of its row, or the next request of the row."""
+    if isinstance(decoded, ValidationFailed):  # nothing was left to try
+        try:
+            return request.after(decoded)
+        except ValidationFailed as error:
+            return Failure(row.index, row.prompt, error)
     if isinstance(decoded, Exception):
         return _failure(row, decoded)
     output = request.split(decoded)

@@ -16,11 +16,13 @@ from schemagen.generation import Generation
 from schemagen.streaming.field_reader import reader_of, types_of
 from schemagen.streaming.json_reader import JsonReader
 from schemagen.streaming.partial import snapshot
+from schemagen.types.checks import while_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.decode.generate import Decoded
+    from schemagen.decode.guide import TakenBack
     from schemagen.request.answer_request import AnswerRequest
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
         self._types = types_of(grammar)
         self._reader = reader_of(grammar, self._types.complete)
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
+        self._ends: list[int] = []  # the length of the text after each token
         self._partials = partials
 
     @property
@@ -67,6 +70,18 @@ class Stream(EventStream[Event[T]], Generic[T]):
             if thought:
                 yield ReasoningDelta(thought)
         yield from self._read_text(self._characters.decode(data))
+        self._ends += [len(self._reader.text)] * len(token_ids)
+
+    def _go_back(self, taken: TakenBack) -> Iterator[Event[T]]:
+        """Forget tokens, and yield the events of the part of their field that is left again."""
+        del self._ends[taken.length :]
+        text = self._reader.text[: self._ends[-1] if self._ends else 0]
+        self._characters.reset()
+        self._reader = reader_of(self._request.grammar, self._types.complete)
+        self._reader.feed(text[: taken.start])
+        if taken.event is not None:
+            yield taken.event
+        yield from self._read_text(text[taken.start :])
 
     def _end(self, decoded: Decoded) -> Iterator[Event[T]]:
         """Read the text that no streamer received, and validate the whole."""
@@ -82,7 +97,8 @@ class Stream(EventStream[Event[T]], Generic[T]):
         """Turn text into events; if a type refuses a field, raise after the events before it."""
         refusal = None
         try:
-            events = self._reader.feed(piece)
+            with while_written():
+                events = self._reader.feed(piece)
         except ValidationFailed as error:
             error.text = self.text
             refusal, events = error, self._reader.feed("")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.options.draft import Draft
     from schemagen.options.reasoning import Reasoning
+    from schemagen.types.checks import Checker
     from schemagen.writers import TextFormat
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
@@ -91,6 +92,9 @@ class AnswerOptions(ConstrainedOptions, total=False):
     as_: TextFormat
     show_schema: ShowSchema
     chat_template: bool
+    tries: int
+    checker: Checker | Callable[[str], str | bool | None] | None
+    confidence: bool
 
 
 class GenerateOptions(AnswerOptions, total=False):

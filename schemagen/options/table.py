@@ -19,6 +19,9 @@ from schemagen.options import DecodingOptions, names_of
 from schemagen.options.draft import as_draft
 from schemagen.options.reasoning import as_reasoning
 from schemagen.options.values import (
+    CUTOFF,
+    POSITIVE_SHARE,
+    SHARE,
     a_number,
     an_object,
     as_biases,
@@ -32,6 +35,7 @@ from schemagen.options.values import (
     as_token_ids,
     check_show_schema,
 )
+from schemagen.types.checks import Checker
 from schemagen.writers import check_format
 
 if TYPE_CHECKING:
@@ -67,6 +71,10 @@ def _flag(fix: str = "give True or False") -> Reader:
     return lambda name, value: check_flag(name, value, fix=fix)
 
 
+def _checker(_: str, value: Any) -> Checker:
+    return value if isinstance(value, Checker) else Checker(value)
+
+
 def _checked(check: Callable[[Any], Any]) -> Reader:
     """Return a reader that leaves the value as it is."""
 
@@ -96,9 +104,6 @@ _MODEL = an_object(
     ("generate", "config"),
     "give a model of transformers, as AutoModelForCausalLM.from_pretrained returns, or lm.model",
 )
-_SHARE = a_number(least=0, most=1)
-_TYPICAL = a_number(above=0, most=1)
-_CUTOFF = a_number(least=0, below=1)
 #: Beyond it float32 overflows.
 _LONGEST = 50
 #: The budget if neither `max_new_tokens` nor `max_length` is given.
@@ -118,11 +123,11 @@ _ROWS = (
     Option("do_sample", "Whether tokens are drawn at random", _flag(), "False"),
     Option("temperature", "Divides the logits before sampling; 0 is greedy", as_temperature),
     Option("top_k", "Sample from this many of the likeliest tokens", as_count(0), elsewhere=("top_n",)),
-    Option("top_p", "Sample from the likeliest tokens that together have this probability", _SHARE),
-    Option("min_p", "Sample from tokens with at least this share of the highest probability", _SHARE),
-    Option("typical_p", "Sample from tokens of typical information that together have this probability", _TYPICAL),
-    Option("epsilon_cutoff", "Sample from tokens of at least this probability", _CUTOFF),
-    Option("eta_cutoff", "The same, with a bound that follows the entropy", _CUTOFF),
+    Option("top_p", "Sample from the likeliest tokens that together have this probability", SHARE),
+    Option("min_p", "Sample from tokens with at least this share of the highest probability", SHARE),
+    Option("typical_p", "Sample from tokens of typical information that together have this probability", POSITIVE_SHARE),
+    Option("epsilon_cutoff", "Sample from tokens of at least this probability", CUTOFF),
+    Option("eta_cutoff", "The same, with a bound that follows the entropy", CUTOFF),
     Option("num_beams", "Beams of beam search", as_count(1), elsewhere=("beam_width", "beam_size")),
     Option(
         "length_penalty", "Above 0, beams prefer long texts, below 0 short ones", a_number(least=-_LONGEST, most=_LONGEST)
@@ -139,7 +144,7 @@ _ROWS = (
         elsewhere=("logit_bias",), advice="transformers has sequence_bias=",
     ),
     Option("suppress_tokens", "Tokens that must not occur", as_token_ids),
-    Option("penalty_alpha", "Contrastive search", _SHARE),
+    Option("penalty_alpha", "Contrastive search", SHARE),
     Option("guidance_scale", "Classifier-free guidance", a_number()),
     Option("assistant_model", "A smaller model that proposes tokens", _MODEL),
     Option("prompt_lookup_num_tokens", "Tokens that are proposed from the prompt at a time", as_count(1)),
@@ -197,6 +202,16 @@ _ROWS = (
     Option(
         "retries", "How often to ask again, with the reasons, when a validator refuses the value or the arguments",
         as_count(0, most=None), "0", ("max_retries", "num_retries"), takes_none=False,
+    ),
+    Option(
+        "tries", "How many values of a field validators may refuse while the text is written, before the field around it is "
+        "written again; 1 to validate the whole at its end", as_count(1, most=None), "1", takes_none=False,
+    ),
+    Option(
+        "checker", "A `schemagen.Checker`, or a function, that may refuse each token of the answer", _checker, "none",
+    ),
+    Option(
+        "confidence", "Whether to record how sure the model is of each field", _flag(), "False", takes_none=False,
     ),
     Option(
         "seed", "Makes sampling reproducible; for many rows, a list, or a number to add the row's index to", _seed, "none",
@@ -284,7 +299,7 @@ FOREIGN_IN_LOAD = {
 # --- reading values ----------------------------------------------------------------------------------------------------
 
 #: Options of transformers that are not listed, and how their values are read.
-_UNLISTED: dict[str, Reader] = {"min_length": as_count(0), "top_h": _TYPICAL}
+_UNLISTED: dict[str, Reader] = {"min_length": as_count(0), "top_h": POSITIVE_SHARE}
 
 
 def checked_values(given: Mapping[str, Any]) -> dict[str, Any]:

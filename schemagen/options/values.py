@@ -45,6 +45,10 @@ def as_temperature(name: str, value: Any) -> float:
     return found and check_number(name, value, least=COLDEST, most=HOTTEST, why=why, fix=fix)
 
 
+#: Readers of a probability, of one below 1, and of one above 0.
+SHARE, CUTOFF, POSITIVE_SHARE = a_number(least=0, most=1), a_number(least=0, below=1), a_number(above=0, most=1)
+
+
 def as_early_stopping(name: str, value: Any) -> bool | str:
     """Read a flag, or "never"."""
     if isinstance(value, str) and value == "never":

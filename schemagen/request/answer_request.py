@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
@@ -13,6 +14,8 @@ from schemagen.prompts.healing import heal
 from schemagen.prompts.messages import as_messages, render, with_correction, with_shape
 from schemagen.request.attempts import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
+from schemagen.steering.plan import guide_of
+from schemagen.types.checks import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from schemagen.prompts.messages import Message
     from schemagen.request.attempts import Output
     from schemagen.request.settings import ModelAccess
+    from schemagen.steering.text_guide import TextGuide
     from schemagen.writers import TextFormat
 
 
@@ -164,12 +168,29 @@ class AnswerRequest(Request):
         prepared = super(AnswerRequest, self).prepare()
         healed = heal(prepared.token_ids, self.grammar) if self.heal else None
         if healed is None:
-            return prepared
-        return Prepared(prepared.settings, healed.token_ids, healed.constraint, healed.text)
+            return replace(prepared, guide=self._guide)
+        guide = partial(self._guide, skipped=len(healed.text.encode()))
+        return Prepared(prepared.settings, healed.token_ids, healed.constraint, healed.text, guide)
+
+    def _guide(self, skipped: int = 0) -> TextGuide | None:
+        """Return a guide for one attempt; None if the grammar alone has a say.
+
+        Args:
+            skipped: Bytes of the prompt before the answer.
+        """
+        thoughts = None if self.thinking is None else self.thinking.thought_reader()
+        settings = self.settings
+        return guide_of(
+            self.grammar, tries=settings.tries, checker=settings.checker, thoughts=thoughts, skipped=skipped
+        )
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""
-        return validated(self.grammar, output.text, self)
+        checker = self.settings.checker
+        told = None if checker is None else refusal(checker.end(output.text))
+        if told is None:
+            return validated(self.grammar, output.text, self)
+        return refused(ValidationFailed(f"the checker refuses the text: {told}", text=output.text), output.text, self)
 
 
 def validated(grammar: Grammar, text: str, request: Request) -> Any:
@@ -177,6 +198,10 @@ def validated(grammar: Grammar, text: str, request: Request) -> Any:
     try:
         return grammar.validate(text)
     except ValidationFailed as error:
-        kind = "text" if grammar.schema is None else "JSON"
-        messages = with_correction(request.messages, text, reasons(error), kind)
-        return Refusal(messages, after_attempts(error, text, request.attempt))
+        return refused(error, text, request, "text" if grammar.schema is None else "JSON")
+
+
+def refused(error: ValidationFailed, text: str, request: Request, kind: str = "text") -> Refusal:
+    """Return the refusal of a text; `kind` is how the model is told of it."""
+    messages = with_correction(request.messages, text, reasons(error), kind)
+    return Refusal(messages, after_attempts(error, text, request.attempt))

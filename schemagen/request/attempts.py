@@ -28,17 +28,23 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from schemagen.errors import ValidationFailed
 from schemagen.generation import Generation
+from schemagen.grammar.refusals import reasons
+from schemagen.prompts.messages import with_correction
 from schemagen.request.settings import token_ids_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Self
 
+    from schemagen.decode.batch import Row
     from schemagen.decode.generate import Decoded, Writer
     from schemagen.engine.protocol import Constraint
-    from schemagen.errors import ValidationFailed
     from schemagen.prompts.reasoning_grammar import ReasoningGrammar
     from schemagen.request.settings import Settings
+    from schemagen.steering.text_guide import TextGuide
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +56,14 @@ class Prepared:
         token_ids: The prompt.
         constraint: The constraint of the text.
         reopened: The end of the prompt, which the model writes again before its answer; empty if it is not healed.
+        guide: Makes a guide for one text of the constraint; it may return None.
     """
 
     settings: Settings
     token_ids: tuple[int, ...]
     constraint: Constraint
     reopened: str = ""
+    guide: Callable[[], TextGuide | None] = lambda: None
 
     def writer(self) -> Writer:
         """Return the writer of the text; errors as for `decode`."""
@@ -64,7 +72,13 @@ class Prepared:
         settings, lm = self.settings, self.settings.lm
         inputs = inputs_of([self.token_ids], 0, lm.model.device)
         options = {"seed": settings.seed, "speculation": lm.speculation, **settings.generate_kwargs}
-        return Writer(lm.model, inputs, self.constraint, **options)
+        return Writer(lm.model, inputs, self.constraint, notes=settings.confidence, guide=self.guide(), **options)
+
+    def row(self, seed: int | None) -> Row:
+        """Return the text as a row of a batch."""
+        from schemagen.decode.batch import Row
+
+        return Row(self.token_ids, self.constraint, seed, self.settings.confidence, self.guide)
 
     def decode(self) -> Decoded:
         """Have the model write a text.
@@ -169,6 +183,14 @@ class Request(ABC):
             return Output(decoded, decoded.text)
         return Output(decoded, *self.thinking.split(decoded.token_ids))
 
+    def attempted(self) -> Generation[Any] | Self:
+        """Have the model write a text; return its generation, or the next request; errors as for `decode` and `judge`."""
+        try:
+            decoded = self.decode()
+        except ValidationFailed as error:
+            return self.after(error)
+        return self.complete(decoded)
+
     def complete(self, decoded: Decoded) -> Generation[Any] | Self:
         """Return the result of `judge` for the whole generated text."""
         return self.judge(self.split(decoded))
@@ -182,10 +204,22 @@ class Request(ABC):
         value = self.read(output)
         if not isinstance(value, Refusal):
             return self.generation(value, output)
+        return self._again(value, output.decoded.seconds)
+
+    def after(self, error: ValidationFailed) -> Self:
+        """Return the next request after a text that was given up because nothing was left to try.
+
+        Raises:
+            ValidationFailed: No attempts are left.
+        """
+        messages = with_correction(self.messages, error.text, reasons(error))
+        error.attempts = self.attempt
+        return self._again(Refusal(messages, error), 0.0)
+
+    def _again(self, refusal: Refusal, seconds: float) -> Self:
         if self.attempt > self.settings.retries:
-            raise value.error from value.error.error
-        seconds = self.seconds + output.decoded.seconds
-        return replace(self, messages=value.messages, attempt=self.attempt + 1, seconds=seconds)
+            raise refusal.error from refusal.error.error
+        return replace(self, messages=refusal.messages, attempt=self.attempt + 1, seconds=self.seconds + seconds)
 
     def generation(self, value: Any, output: Output) -> Generation[Any]:
         """Return a value with its circumstances."""
@@ -203,6 +237,7 @@ class Request(ABC):
             reasoning=output.reasoning,
             reasoning_tokens=output.reasoning_tokens,
             finish_reason=decoded.finish_reason,
+            refused=decoded.refused,
         )
 
 
@@ -215,5 +250,5 @@ def complete_request(request: Request) -> Generation[Any]:
     """
     outcome: Generation[Any] | Request = request
     while isinstance(outcome, Request):
-        outcome = outcome.complete(outcome.decode())
+        outcome = outcome.attempted()
     return outcome

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from schemagen.decode.batch import Row, decode_batch
+from schemagen.decode.batch import decode_batch
 from schemagen.decode.generate import Decoded
 from schemagen.decode.likelihood import log_likelihoods
 from schemagen.request.attempts import Refusal
@@ -19,6 +19,7 @@ from schemagen.request.attempts import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from schemagen.decode.batch import Row
     from schemagen.request.attempts import Output, Prepared, Request
 
 #: The distance between the seeds of the drafts of one answer: further apart than the rows of most batches. torch's generators
@@ -30,7 +31,7 @@ def rows_of(request: Request, prepared: Prepared, seed: int | None) -> Iterator[
     """Yield the rows of the drafts of an answer."""
     for index in range(request.best_of):
         own = seed if seed is None or not index else (seed + index * SEEDS_APART) % 2**63
-        yield Row(prepared.token_ids, prepared.constraint, own)
+        yield prepared.row(own)
 
 
 def decode_best(request: Request) -> Decoded:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from schemagen.grammar.grammar import Grammar
     from schemagen.options.speculation import Speculation
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
+    from schemagen.types.checks import Checker
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers import TextFormat
 
@@ -62,6 +63,9 @@ class Settings:
         thinker: How the model thinks before it answers; None if it does not.
         retries: How often to ask again when a validator refuses an answer.
         seed: The seed of sampling; None if nothing need be reproducible.
+        tries: How many values of a field validators may refuse while the text is written.
+        checker: May refuse each token of an answer; None for none.
+        confidence: Whether to record how sure the model is.
     """
 
     lm: ModelAccess
@@ -69,6 +73,9 @@ class Settings:
     thinker: ReasoningFormat | None = None
     retries: int = 0
     seed: int | None = None
+    tries: int = 1
+    checker: Checker | None = None
+    confidence: bool = False
 
     @classmethod
     def of(
@@ -84,7 +91,7 @@ class Settings:
 
         Args:
             lm: The model.
-            options: ``reasoning``, ``draft``, ``retries``, ``seed``, and those of ``model.generate``.
+            options: ``reasoning``, ``draft``, those of the settings, and those of ``model.generate``.
             known: Names that the method takes, besides those of transformers.
             beside: Other parameters of the method, which the user may have misspelt.
             streamed: Whether the answer is streamed, which rules out some options.
@@ -101,7 +108,9 @@ class Settings:
         checked = check_options(options, lm.tokenizer)
         if "loop_guard" in known and checked.get("loop_guard") is None:
             checked["loop_guard"] = not samples(lm.model, with_way(checked))
-        retries, seed = checked.pop("retries", 0), checked.pop("seed", None)
+        own = {
+            name: checked.pop(name) for name in ("retries", "seed", "tries", "checker", "confidence") if name in checked
+        }
         wish = checked.get("prefer_length")
         thinker = reasoning_format(lm, checked.pop("reasoning", False), checked.pop("draft", False), prefer_length=wish)
         if streamed and thinker is not None and thinker.best_of > 1:
@@ -110,7 +119,7 @@ class Settings:
                 why="which draft is the best is known at the end alone",
                 fix="leave it out, or do not stream",
             )
-        return cls(lm, checked, thinker, retries, seed)
+        return cls(lm, checked, thinker, **own)
 
 
 def reasoning_format(

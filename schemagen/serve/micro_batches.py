@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -199,8 +199,12 @@ class MicroBatches:
         if not can_read_ahead(model, inputs, options):
             return False
         ids, speculation = inputs["input_ids"], self._lm.speculation
-        loop = Loop(model, ids, job.constraint, job.max_new_tokens, speculation=speculation, brevity=job.brevity)
+        notes = job.records is not None
+        own: dict[str, Any] = {"speculation": speculation, "brevity": job.brevity, "notes": notes}
+        loop = Loop(model, ids, job.constraint, job.max_new_tokens, **own)
+        job.records = loop.run.records
         for token_ids in loop.steps():
+            assert isinstance(token_ids, list), "there is no guide"
             job.take_read(token_ids)
             if not job.is_wanted or self._wants_alone(len(job.generated)):
                 break

@@ -21,11 +21,11 @@ from schemagen.calling.tools import Tool
 from schemagen.decode.brevity import Brevity
 from schemagen.decode.budget import check_budget, context_of
 from schemagen.decode.options import complete_options
-from schemagen.decode.row_sampling import Sampling
 from schemagen.decode.text import is_drawn
 from schemagen.errors import GenerationError, SchemagenError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
+from schemagen.options.sampling import Sampling
 from schemagen.prompts.messages import as_messages
 from schemagen.regex import ast
 from schemagen.request.answer_request import AnswerForm

@@ -8,6 +8,7 @@ are validated, the type of the part is unknown until the whole value is, and the
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import types
 import typing
@@ -38,6 +39,9 @@ from typing_extensions import TypeAliasType
 
 from schemagen.errors import ValidationFailed
 from schemagen.events import Path
+from schemagen.grammar.refusals import pointer_in
+from schemagen.options.sampling import Sampling
+from schemagen.types.checks import Check, Checker
 
 #: A type, and the configuration of the pydantic class that it is a field of.
 _Typed: TypeAlias = "tuple[Any, Any]"
@@ -77,6 +81,16 @@ class FieldTypes:
         found = self._find(path)
         return None if found is None else found[0]
 
+    def notes(self, path: Path) -> list[Any]:
+        """Return the annotations of the type of a field, those of all members if it is a union."""
+        found = self._find(path)
+        return [] if found is None else [note for _, notes in _members(found[0]) for note in notes]
+
+    def has_validators(self, path: Path) -> bool:
+        """Whether code of the user judges the value of a field, or a part of it."""
+        adapter = self._adapter(path)
+        return adapter is not None and any(map(function_of, parts_of_core(adapter.core_schema)))
+
     def complete(self, path: Path, text: str, parts: Any = None) -> Any:
         """Return the value of a field.
 
@@ -95,7 +109,7 @@ class FieldTypes:
         except ValidationError as error:
             raise ValidationFailed(
                 f"a validator of {error.title} refused the value: {error.errors()[0]['msg']}",
-                at=str(path),
+                at=str(path) + pointer_in(text, error.errors()[0]["loc"]),
                 text=text,
                 error=error,
                 why="the text satisfies the schema; the field is validated when it is complete",
@@ -129,6 +143,24 @@ def _build(tp: Any, config: Any) -> TypeAdapter[Any] | None:
         return None if config is None else _build(tp, None)
     except (SchemaError, NameError, TypeError):
         return None
+
+
+def parts_of_core(schema: Any) -> abc.Iterator[dict[str, Any]]:
+    """Yield the parts of a core schema of pydantic."""
+    if isinstance(schema, (list, tuple)):
+        for part in schema:
+            yield from parts_of_core(part)
+    elif isinstance(schema, dict):
+        yield schema
+        for key, part in schema.items():
+            if key not in ("metadata", "serialization", "cls", "function"):
+                yield from parts_of_core(part)
+
+
+def function_of(part: dict[str, Any]) -> Any:
+    """Return the function that a part of a core schema calls, unless pydantic itself put it there; None if there is none."""
+    found = part["function"]["function"] if str(part.get("type")).startswith("function-") else None
+    return None if str(getattr(found, "__module__", "")).startswith("pydantic") else found
 
 
 def _part(around: _Typed, step: str | int) -> _Typed | None:
@@ -170,7 +202,7 @@ def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any,
 
 def _comes_first(note: Any) -> bool:
     """Whether an annotation of a type may see the input before the type does, or replace it."""
-    if isinstance(note, (AfterValidator, FieldInfo)):
+    if isinstance(note, (AfterValidator, FieldInfo, Check, Checker, Sampling)):
         return False
     return isinstance(note, (BeforeValidator, WrapValidator, PlainValidator)) or hasattr(
         note, "__get_pydantic_core_schema__"
@@ -214,12 +246,19 @@ def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
                 raise _UnknownError
             annotation: Any = _with_self(info.annotation, model)
             chosen_by = () if info.discriminator is None else (Field(discriminator=info.discriminator),)
-            parts = (annotation, *info.metadata, *chosen_by)
+            parts = (annotation, *info.metadata, *chosen_by, *_later_validators(model, name))
             return [(Annotated[parts] if len(parts) > 1 else annotation, dict(model.model_config))]
     has_paths = any(not isinstance(info.validation_alias, (str, type(None))) for info in model.model_fields.values())
     if has_paths or model.model_config.get("extra") == "allow":
         raise _UnknownError
     return []
+
+
+def _later_validators(model: type[BaseModel], name: str) -> list[AfterValidator]:
+    """Return the validators of a class that see a field after its type, and nothing else of the class."""
+    validators = model.__pydantic_decorators__.field_validators.values()
+    own = [each for each in validators if each.info.mode == "after" and {name, "*"} & {*each.info.fields}]
+    return [AfterValidator(each.func) for each in own if len(inspect.signature(each.func).parameters) == 1]
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:

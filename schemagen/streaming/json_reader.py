@@ -9,7 +9,7 @@ string grows only by whole characters, so a high surrogate waits for its other h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -107,12 +107,14 @@ class JsonReader:
         text: The text read so far.
         frames: The open containers.
         open_text: The open string so far; None if none is open.
+        span: Where the value that was completed last begins and ends in the text; set before `complete` is called.
     """
 
     complete: Callable[[Path, str, Any], Any]
     text: str = ""
     frames: list[Frame] = field(default_factory=list)
     open_text: str | None = None
+    span: tuple[int, int] = (0, 0)
     _state: _State = _State.VALUE
     _start: int = 0  # offset of the open string or scalar
     _letters: _Letters = field(default_factory=_Letters)
@@ -124,6 +126,24 @@ class JsonReader:
     def is_over(self) -> bool:
         """Whether the whole value is complete, as far as its text shows."""
         return self._state is _State.AFTER and not self.frames
+
+    @property
+    def path(self) -> Path:
+        """The place of the open field, or of the open container between two fields."""
+        return self._path()
+
+    @property
+    def scalar(self) -> str | None:
+        """The text of the open value that is no container: of a string its characters; None if there is none."""
+        return self.text[self._start :] if self._state is _State.SCALAR else self.open_text
+
+    def copy(self) -> JsonReader:
+        """Return a reader that goes on from here by itself. Cost: a copy of the parts of the open containers."""
+        frames = [replace(frame, parts=frame.parts.copy()) for frame in self.frames]
+        letters, key = replace(self._letters), list(self._key)
+        return replace(
+            self, frames=frames, _letters=letters, _key=key, _grown=list(self._grown), _events=list(self._events)
+        )
 
     def feed(self, piece: str) -> list[FieldEvent]:
         """Read a piece; return its events.
@@ -223,6 +243,7 @@ class JsonReader:
         if not self.frames:
             return
         path, frame = self._path(), self.frames[-1]
+        self.span = (start, end)
         value = self.complete(path, self.text[start:end], parts)
         if isinstance(frame.parts, dict):
             frame.parts[str(frame.step)] = value

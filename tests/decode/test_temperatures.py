@@ -11,8 +11,9 @@ import schemagen
 from schemagen.decode.batch import Row, decode_batch
 from schemagen.decode.generate import decode
 from schemagen.decode.logits_processor import LogitsProcessor
-from schemagen.decode.row_sampling import RowSampler, Sampling
+from schemagen.decode.row_sampling import RowSampler
 from schemagen.decode.speculation import Speculation, decode_ahead
+from schemagen.options.sampling import Sampling
 from tests.decode.tiny import EOS, PAD, VOCABULARY, WIDTH, llama
 
 LETTERS = "abc"

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field
 import schemagen
 from schemagen import Failure
 from schemagen.decode.batch import Row, decode_batch
-from schemagen.decode.row_sampling import RowSampler, sampling_of
+from schemagen.decode.row_sampling import RowSampler, sampling_of, warpers_for
 from schemagen.decode.speculation import decode_ahead
 from schemagen.errors import (
     BudgetError,
@@ -138,7 +138,7 @@ def test_the_sampler_draws_as_transformers_does(lm):
     finally:
         lm.model.generation_config.temperature = None
     scores = output.logits[0]
-    for warp in sampling.warpers("cpu"):
+    for warp in warpers_for(sampling, "cpu"):
         scores = warp(inputs["input_ids"], scores)
     assert torch.equal(scores, output.scores[0])
     probabilities = torch.softmax(torch.tensor([0.0, 1.0, -torch.inf, 2.0, -torch.inf]), dim=-1)

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import schemagen
-from schemagen.decode.row_sampling import Sampling
 from schemagen.errors import LimitError
+from schemagen.options.sampling import Sampling
 from schemagen.serve import micro_batches
 from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
 from schemagen.serve.errors import RequestError

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.finish_reason import allows, left_out
+from schemagen.decode.guide import leave_out
+from schemagen.decode.token_records import expectations
 from schemagen.masks.bitmask import allocate_token_bitmask
 from schemagen.masks.logits import has_overflow, mask_and_check, removed_mass
 from schemagen.masks.rows import BITS
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
     import torch
 
     from schemagen.decode.brevity import Brevity
+    from schemagen.decode.guide import Guide
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.drafts import Context, Draft
+    from schemagen.decode.token_records import Records
 
 
 @dataclass(slots=True)
@@ -57,6 +61,8 @@ class Choices:
         sampler: Draws tokens at random, at the temperature of the grammar where it has one; None for the likeliest ones.
         opportunistic: Whether the model chooses before the mask is computed.
         brevity: The penalties against loops and length; None for none.
+        records: Notes what the model expects; None if nobody asks.
+        guide: Bans tokens beyond the grammar; None for none.
     """
 
     def __init__(
@@ -67,14 +73,18 @@ class Choices:
         *,
         opportunistic: bool = False,
         brevity: Brevity | None = None,
+        records: Records | None = None,
+        guide: Guide | None = None,
     ) -> None:
         self._context, self._sampler, self._brevity = context, sampler, brevity
-        self._opportunistic = opportunistic and (sampler is None or sampler.is_plain)
+        self._records, self._guide = records, guide
+        plain = records is None and guide is None and (sampler is None or sampler.is_plain)
+        self._opportunistic = opportunistic and plain
         self._words = allocate_token_bitmask(1, context.vocabulary.size)
         self.tally = tally
 
-    def choose(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> int:
-        """Return the token at a position.
+    def choose(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> int | None:
+        """Return the token at a position; None if the guide bans all that are allowed.
 
         Args:
             matcher: The matcher of the text so far; it is not advanced.
@@ -87,14 +97,21 @@ class Choices:
             LogitsError: No token can be chosen.
         """
         likeliest = int(scores.argmax())
-        sampler = None if self._sampler is None else self._sampler.at(matcher.temperature())
+        sampler = None if self._sampler is None else self._sampler.at(matcher.temperature(), self._guide)
         brevity = self._brevity if self._brevity is not None and self._brevity.applies(self._context.tokens) else None
         is_free = self._opportunistic and brevity is None
         if is_free and (token := self._unmasked(matcher, scores, rest, likeliest, sampler)) is not None:
             return token
         masked = self._masked(matcher, scores, rest, draft)
+        if self._records is not None:
+            self._records.expect(expectations(scores, masked)[0])
         if brevity is not None:
             brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
+        wanted = None if self._guide is None else self._guide.wanted()
+        if wanted is not None:
+            return wanted
+        if self._guide is not None and not leave_out(masked[0], self._guide):
+            return None
         token = int(masked.argmax()) if sampler is None else self._drawn(sampler, masked, draft)
         if not allows(self._words[0], likeliest):
             self.tally.interventions += 1

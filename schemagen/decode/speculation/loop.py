@@ -21,17 +21,20 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from schemagen.decode.guide import Numbers, TakenBack
 from schemagen.decode.speculation.choice import Choices, Tally
 from schemagen.decode.speculation.draft_tree import can_branch, keep_path, tree_layout
 from schemagen.decode.speculation.drafters import ModelDrafter, forced_next
 from schemagen.decode.speculation.drafts import Context
 from schemagen.decode.speculation.planner import planner_of
+from schemagen.decode.token_records import Records
 from schemagen.options.speculation import DEFAULT, Speculation
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from schemagen.decode.brevity import Brevity
+    from schemagen.decode.guide import Guide
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
@@ -49,6 +52,7 @@ class Run:
         accepted: Proposed tokens that were chosen.
         forced: Tokens that were written without asking the model.
         tally: The effect of the masks.
+        records: What the model expected at each token; None if nobody asks.
     """
 
     token_ids: list[int] = field(default_factory=list)
@@ -57,6 +61,7 @@ class Run:
     accepted: int = 0
     forced: int = 0
     tally: Tally = field(default_factory=Tally)
+    records: Records | None = None
 
     @property
     def masked_mass(self) -> float | None:
@@ -80,9 +85,9 @@ def decode_ahead(
     loop = Loop(model, input_ids, grammar, max_new_tokens, **options)
     if streamer is not None:
         streamer.put(input_ids.cpu())
-    for tokens in loop.steps():
-        if streamer is not None:
-            streamer.put(torch.tensor(tokens))
+    for step in loop.steps():
+        if streamer is not None and isinstance(step, list):
+            streamer.put(torch.tensor(step))
     if streamer is not None:
         streamer.end()
     return loop.run
@@ -102,6 +107,8 @@ class Loop:
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
         brevity: The penalties against loops and length; None for none.
+        notes: Whether to note what the model expects at each token (`Run.records`).
+        guide: Takes tokens back; None for none.
 
     Attributes:
         run: The tokens so far, and the counts.
@@ -118,20 +125,25 @@ class Loop:
         sampler: RowSampler | None = None,
         budget: bool = True,
         brevity: Brevity | None = None,
+        notes: bool = False,
+        guide: Guide | None = None,
     ) -> None:
         from transformers import DynamicCache
 
-        self.run = Run()
+        self._records = Records() if notes or guide is not None else None
+        self.run = Run(records=self._records if notes else None)
+        self._guide = guide
+        self._numbers = None if guide is None or sampler is None else Numbers(sampler.numbers)
         self._model, self._grammar = model, grammar
         self._matcher: Any = grammar.matcher()
         self._context = Context(grammar.vocabulary, input_ids[0].tolist())
-        self._prompt_tokens, self._most, self._budget = input_ids.shape[1], max_new_tokens, budget
+        self._most, self._budget = max_new_tokens, budget
         self._cache = DynamicCache(config=model.config)
         self._pending = input_ids  # [1, n], tokens that the model has not read yet
-        self._choices = Choices(
-            self._context, self.run.tally, sampler, opportunistic=speculation.opportunistic, brevity=brevity
-        )
-        assistant = speculation.assistant_model
+        own: dict[str, Any] = {"brevity": brevity, "records": self._records, "guide": guide}
+        opportunistic = speculation.opportunistic
+        self._choices = Choices(self._context, self.run.tally, sampler, opportunistic=opportunistic, **own)
+        assistant = None if self._numbers is not None else speculation.assistant_model  # drawn drafts take numbers, too
         slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
         branches = can_branch(model, self._cache)
         self._planner = planner_of(
@@ -139,16 +151,22 @@ class Loop:
         )
 
     @torch.inference_mode()
-    def steps(self) -> Iterator[list[int]]:
+    def steps(self) -> Iterator[list[int] | TakenBack]:
         """Write the text; yield each chosen token, and the tokens of each run of forced text, as soon as they are known.
+
+        Tokens that the guide refuses at once are not yielded; that others are taken back is.
 
         Raises:
             LogitsError: The model gives logits from which no token can be chosen.
+            ValidationFailed: Of the guide.
 
         Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a
             copy of the logits to the CPU.
         """
-        if forced := self._force():
+        forced = self._force()
+        if isinstance(forced, TakenBack):
+            self._cut(forced.length)
+        elif forced:
             self._pending = self._with(self._pending, forced)
             yield forced
         while len(self.run.token_ids) < self._most and not self._matcher.is_terminated():
@@ -158,7 +176,7 @@ class Loop:
         """Return how many tokens may still follow a text; None if unlimited."""
         return self._most - len(context.tokens) if self._budget else None
 
-    def _step(self) -> Iterator[list[int]]:
+    def _step(self) -> Iterator[list[int] | TakenBack]:
         """Read the pending tokens with a draft, and choose tokens until the draft is wrong or text is forced."""
         left, pending = self._most - len(self.run.token_ids), self._pending.shape[1]
         tree = self._planner.plan(self._context, self._matcher, left - 1, pending)
@@ -167,13 +185,14 @@ class Loop:
         self._planner.measure(pending + len(tree.tokens), time.perf_counter() - started)
         self.run.passes += 1
         self.run.drafted += len(tree.tokens)
-        path, forced = yield from self._follow(tree, logits)
+        path = yield from self._follow(tree, logits)
         keep_path(self._cache, len(tree.tokens), path)
-        # Crop the cache to the last accepted token. The last choice, and the forced tokens after it, are not in the
-        # cache yet.
-        unread = self.run.token_ids[-1 - len(forced) :]
-        if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - len(unread)):
+        # Crop the cache to what is still in the text. The last token, and forced ones before it, are not in the cache yet.
+        cached, prompt = self._cache.get_seq_length(), self._context.prompt
+        kept = min(cached - len(tree.tokens) + len(path), len(prompt) + len(self.run.token_ids) - 1)
+        if surplus := cached - kept:
             self._cache.crop(-surplus)
+        unread = [*prompt[kept:], *self.run.token_ids[max(0, kept - len(prompt)) :]]
         self._pending = self._pending.new_tensor([unread])
 
     def _read(self, tree: DraftTree) -> torch.Tensor:
@@ -194,18 +213,17 @@ class Loop:
         """Return tokens [1, n] followed by others."""
         return torch.cat([ids, ids.new_tensor([tokens])], dim=-1)
 
-    def _follow(self, tree: DraftTree, logits: torch.Tensor) -> Generator[list[int], None, tuple[list[int], list[int]]]:
-        """Choose tokens as long as they are those of the tree, and one more; yield them.
-
-        Returns:
-            The chosen nodes, and the forced tokens after the last choice, already written.
-        """
+    def _follow(self, tree: DraftTree, logits: torch.Tensor) -> Generator[list[int] | TakenBack, None, list[int]]:
+        """Choose tokens as long as they are those of the tree, and one more; yield them, and return the chosen nodes."""
         path: list[int] = []
         node = -1
         while True:
             children = tree.children(node)
             draft = tree.drafts[children[0]] if children else None
             token = self._choose(logits[node + 1 : node + 2], draft)
+            if isinstance(token, TakenBack):
+                yield from self._go_back(token)
+                return path
             yield [token]
             for child in children:
                 self._planner.judge(tree, child, chosen=tree.tokens[child] == token)
@@ -213,27 +231,64 @@ class Loop:
             if node >= 0:
                 path.append(node)
                 self.run.accepted += 1
-            if forced := self._force():
+            forced = self._force()
+            if isinstance(forced, TakenBack):
+                yield from self._go_back(forced)
+                return path
+            if forced:
                 yield forced
             if node < 0 or forced or self._matcher.is_terminated():
-                return path, forced
+                return path
 
-    def _choose(self, scores: torch.Tensor, draft: Draft | None) -> int:
-        """Choose the next token, and advance."""
-        token = self._choices.choose(self._matcher, scores, self._rest(self._context), draft)
-        self._planner.observe(self._context, self._matcher, token)
-        self._accept(token)
-        return token
+    def _choose(self, scores: torch.Tensor, draft: Draft | None) -> int | TakenBack:
+        """Choose the next token, and advance; return what the guide takes back instead."""
+        place = len(self.run.token_ids)
+        while True:
+            if self._numbers is not None:
+                self._numbers.begin()
+            token = self._choices.choose(self._matcher, scores, self._rest(self._context), draft)
+            if token is None:
+                assert self._guide is not None, "nobody else bans tokens"
+                return self._guide.exhausted()
+            self._planner.observe(self._context, self._matcher, token)
+            taken = self._accept(token)
+            if taken is None:
+                return token
+            if taken.length < place:
+                return taken
+            self._cut(place)
 
-    def _accept(self, token: int) -> None:
+    def _accept(self, token: int) -> TakenBack | None:
+        """Add a token; return what the guide takes back with it."""
         self._matcher.accept_token(token)
         self._context.append(token)
         self.run.token_ids.append(token)
+        if self._numbers is not None:
+            self._numbers.end()
+        record = None if self._records is None else self._records.take(token)
+        return None if self._guide is None else self._guide.take(token, record)
 
-    def _force(self) -> list[int]:
-        """Write the forced text that is next, and return its tokens."""
+    def _go_back(self, taken: TakenBack) -> Iterator[TakenBack]:
+        self._cut(taken.length)
+        yield taken
+
+    def _cut(self, length: int) -> None:
+        """Take back the tokens from an index on."""
+        self._matcher.rollback(len(self.run.token_ids) - length)
+        self._context.cut(length)
+        del self.run.token_ids[length:]
+        if self._numbers is not None:
+            self._numbers.cut(length)
+        if self._records is not None:
+            self._records.cut(length)
+
+    def _force(self) -> list[int] | TakenBack:
+        """Write the forced text that is next, and return its tokens, or what the guide takes back."""
         tokens = forced_next(self._grammar, self._matcher, self._most - len(self.run.token_ids))
         for token in tokens:
-            self._accept(token)
+            if self._numbers is not None:
+                self._numbers.begin()
+            if (taken := self._accept(token)) is not None:
+                return taken
         self.run.forced += len(tokens)
         return tokens

@@ -1,0 +1,58 @@
+"""Which guide a type needs: none, unless code of the user has a say in its text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from schemagen.options.sampling import SAMPLED
+from schemagen.steering.answer_text import AnswerText
+from schemagen.steering.field_guide import FieldGuide
+from schemagen.steering.text_guide import TextGuide
+from schemagen.streaming.field_reader import types_of
+from schemagen.streaming.field_types import function_of, parts_of_core
+from schemagen.types.checks import Checker
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.prompts.reasoning_grammar import ThoughtReader
+
+
+def guide_of(
+    grammar: Grammar[Any],
+    *,
+    tries: int = 1,
+    checker: Checker | None = None,
+    thoughts: ThoughtReader | None = None,
+    skipped: int = 0,
+) -> TextGuide | None:
+    """Return a guide for one text of a grammar; None if nothing but the grammar has a say in it.
+
+    Args:
+        grammar: The grammar of the answer.
+        tries: How many values validators may refuse in one field; 1 to validate the whole at its end only.
+        checker: Judges the beginnings of the whole text; None for none.
+        thoughts: Reads the thoughts before the answer.
+        skipped: Bytes before the answer that are part of the prompt.
+
+    Cost: a walk over the schema of the validator, once for each type.
+    """
+    has_checkers, draws, has_validators = (False,) * 3 if grammar.target is None else _kinds(grammar.target.adapter)
+    steers = has_checkers or draws or (has_validators and tries > 1)
+    if not steers and checker is None:
+        return None
+    text, ends = AnswerText(grammar.vocabulary, thoughts, skipped), grammar.vocabulary.eos_token_ids
+    if not steers:
+        return TextGuide(text, ends, checker)
+    return FieldGuide(text, types_of(grammar), grammar.validate, tries, ends, checker, draws=draws)
+
+
+@lru_cache(maxsize=256)
+def _kinds(adapter: TypeAdapter[Any]) -> tuple[bool, bool, bool]:
+    """Return whether a type has checkers, ways to draw fields, and validators."""
+    parts = list(parts_of_core(adapter.core_schema))
+    functions = [function for function in map(function_of, parts) if function is not None]
+    has_checkers = any(isinstance(getattr(function, "__self__", None), Checker) for function in functions)
+    return has_checkers, any(SAMPLED in part.get("metadata", ()) for part in parts), bool(functions)

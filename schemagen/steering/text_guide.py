@@ -1,0 +1,92 @@
+"""`TextGuide`: shows every proposed token to a checker, and bans the ones that it refuses."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING
+
+from schemagen.decode.guide import TakenBack
+from schemagen.errors import ValidationFailed
+from schemagen.steering.bans import Bans
+from schemagen.types.checks import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from schemagen.decode.token_records import TokenRecord
+    from schemagen.generation import Refused
+    from schemagen.options.sampling import Sampling
+    from schemagen.steering.answer_text import AnswerText
+    from schemagen.types.checks import Checker
+
+
+class TextGuide:
+    """Follows the text of an answer; see `schemagen.decode.guide.Guide`.
+
+    Args:
+        text: The text, empty so far.
+        ends: The EOS ids.
+        checker: Judges the whole text; None for none.
+    """
+
+    draws: bool = False
+    refused: Sequence[Refused] = ()
+
+    def __init__(self, text: AnswerText, ends: Collection[int], checker: Checker | None = None) -> None:
+        self._text, self._ends, self._checker = text, frozenset(ends), checker
+        self._bans = Bans()
+        self._way: Sampling | None = None  # of the next token
+        self._told = ""  # by the checker, at its last refusal
+
+    def sampling(self, default: Sampling | None) -> Sampling | None:
+        """Return how the next token is drawn: as the call has it."""
+        self._way = default
+        return default
+
+    def discounts(self) -> Mapping[int, float]:
+        """Return what to add to the scores of some tokens; see `Guide`."""
+        return self._bans.discounts(None if self._way is None else self._way.temperature)
+
+    def wanted(self) -> int | None:
+        """Return the token that has to come next: none in particular."""
+        return None
+
+    def take(self, token_id: int, record: TokenRecord | None = None) -> TakenBack | None:
+        """Read the next token; see `Guide`."""
+        self._bans.append(token_id, 1.0 if record is None else exp(record.log_probability))
+        is_end = token_id in self._ends
+        piece = self._text.append(token_id)
+        if self._checker is None or not (piece or is_end):
+            return None
+        return self._veto(self._checker.end(self._text.text) if is_end else self._checker.next(self._text.text))
+
+    def _veto(self, told: str | bool | None) -> TakenBack | None:
+        """Take the last token back if a checker refuses the text with it."""
+        reason = refusal(told)
+        if reason is None:
+            return None
+        self._told = reason
+        return self._ban(len(self._bans.tokens) - 1)
+
+    def exhausted(self) -> TakenBack:
+        """Ban the token that led to a place where all are banned; see `Guide`."""
+        place = len(self._bans.tokens) - 1
+        if place < self._text.first:
+            raise ValidationFailed(
+                f"a checker refuses every text that the grammar allows: {self._told}",
+                text=self._text.text,
+                why="all tokens that could begin the text were tried",
+                fix="let Checker.next return None for every beginning of an acceptable text",
+            )
+        return self._ban(place)
+
+    def _ban(self, place: int) -> TakenBack:
+        """Ban the token at an index after those before it, and go back to these."""
+        self._bans.ban(place)
+        self.cut(place)
+        return TakenBack(place)
+
+    def cut(self, length: int) -> None:
+        """Go back to the first tokens."""
+        self._bans.cut(length)
+        self._text.cut(length)
