@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from schemagen.errors import GenerationError
-from schemagen.notebook import html_table
+from schemagen.errors import GenerationError, OptionError
+from schemagen.notebook import Markup, html_table
 
 if TYPE_CHECKING:
     from schemagen.confidence.fields import Confidence
@@ -76,6 +76,23 @@ class Generation(Generic[T]):
     refused: tuple[Refused, ...] = ()
     confidence: Confidence | None = field(default=None, repr=False)
 
+    def explain(self, path: str = "") -> str:
+        """Say token by token why a field has its value; only with ``confidence=True``.
+
+        Args:
+            path: The JSON pointer of the field; "" for the whole answer.
+
+        Raises:
+            OptionError: The confidence was not recorded, or there is no such field.
+        """
+        if self.confidence is None:
+            raise OptionError(
+                "the confidence of this generation is not known",
+                why="it is recorded while the model writes, if you ask for it",
+                fix="lm.run(prompt, spec, confidence=True)",
+            )
+        return self.confidence.explain(path)
+
     @property
     def draft(self) -> str | None:
         """The draft of the model before its answer: the same as `reasoning`."""
@@ -88,9 +105,10 @@ class Generation(Generic[T]):
 
     def _repr_html_(self) -> str:
         """Show the fields of the value, and the figures, as a table in a notebook."""
+        sure = None if self.confidence is None else Markup(self.confidence._repr_html_())
         shown = {
             "value": self.value,
-            "text": self.text,
+            "text": self.text if sure is None else sure,
             "new_tokens": self.new_tokens,
             "prompt_tokens": self.prompt_tokens,
             "seconds": f"{self.seconds:.3f}",

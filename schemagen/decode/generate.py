@@ -67,6 +67,7 @@ class Decoded:
         finish_reason: As `schemagen.decode.finish_reason` has it.
         records: What the model expected at each token; None if nobody asked.
         refused: The values that a guide had written again.
+        reopened: Bytes of the end of the prompt that the tokens repeat; the text is without them.
     """
 
     text: str
@@ -79,6 +80,7 @@ class Decoded:
     finish_reason: FinishReason = "complete"
     records: tuple[TokenRecord, ...] | None = None
     refused: tuple[Refused, ...] = ()
+    reopened: int = 0
 
 
 def decode(model: Any, inputs: dict[str, torch.Tensor], grammar: Constraint, **options: Any) -> Decoded:

@@ -15,11 +15,14 @@ from schemagen.prompts.messages import as_messages, render, with_correction, wit
 from schemagen.request.attempts import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
 from schemagen.steering.plan import guide_of
+from schemagen.streaming.answer_text import AnswerText
 from schemagen.types.checks import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from schemagen.confidence.fields import Confidence
+    from schemagen.decode.generate import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.engine.protocol import Constraint
     from schemagen.options import ShowSchema
@@ -183,6 +186,16 @@ class AnswerRequest(Request):
         return guide_of(
             self.grammar, tries=settings.tries, checker=settings.checker, thoughts=thoughts, skipped=skipped
         )
+
+    def confidence(self, decoded: Decoded) -> Confidence | None:
+        """Return how sure the model was of the fields of an answer; None if nobody asked."""
+        if decoded.records is None:
+            return None
+        from schemagen.confidence.fields import confidence_of
+
+        thoughts = None if self.thinking is None else self.thinking.thought_reader()
+        answer = AnswerText(self.grammar.vocabulary, thoughts, decoded.reopened)
+        return confidence_of(self.grammar, answer, decoded.token_ids, decoded.records)
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""

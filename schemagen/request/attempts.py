@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from schemagen.confidence.fields import Confidence
     from schemagen.decode.batch import Row
     from schemagen.decode.generate import Decoded, Writer
     from schemagen.engine.protocol import Constraint
@@ -90,7 +91,9 @@ class Prepared:
 
     def answer_of(self, decoded: Decoded) -> Decoded:
         """Remove the end of the prompt from the generated text."""
-        return replace(decoded, text=decoded.text[len(self.reopened) :]) if self.reopened else decoded
+        if not self.reopened:
+            return decoded
+        return replace(decoded, text=decoded.text[len(self.reopened) :], reopened=len(self.reopened.encode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,13 @@ class Request(ABC):
             reasoning_tokens=output.reasoning_tokens,
             finish_reason=decoded.finish_reason,
             refused=decoded.refused,
+            confidence=self.confidence(decoded),
         )
+
+    def confidence(self, decoded: Decoded) -> Confidence | None:
+        """Return how sure the model was of the fields of an answer; None if nobody asked."""
+        del decoded
+        return None
 
 
 def complete_request(request: Request) -> Generation[Any]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from schemagen.decode.token_records import TokenRecord
-    from schemagen.steering.answer_text import AnswerText
+    from schemagen.streaming.answer_text import AnswerText
     from schemagen.streaming.field_types import FieldTypes
 
 #: Refused values of a whole answer, in multiples of the tries of a field.

@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.options.sampling import SAMPLED
-from schemagen.steering.answer_text import AnswerText
 from schemagen.steering.field_guide import FieldGuide
 from schemagen.steering.text_guide import TextGuide
+from schemagen.streaming.answer_text import AnswerText
 from schemagen.streaming.field_reader import types_of
 from schemagen.streaming.field_types import function_of, parts_of_core
 from schemagen.types.checks import Checker

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schemagen.decode.token_records import TokenRecord
     from schemagen.generation import Refused
     from schemagen.options.sampling import Sampling
-    from schemagen.steering.answer_text import AnswerText
+    from schemagen.streaming.answer_text import AnswerText
     from schemagen.types.checks import Checker
 
 
