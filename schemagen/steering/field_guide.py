@@ -268,8 +268,10 @@ class FieldGuide(TextGuide):
         known = self._values.setdefault(self._key(field), set())
         known.add(field.value)
         if error is None:  # a value that was refused before, or that a checker refuses
-            region = self._regions.get(self._key(field))
-            return self._ban(field.token) if region is None else self._again(region)
+            before = self._regions.get(self._key(field))
+            if before is None:
+                return self._ban(field.token)
+            return self._again(self._region_of(field, before.error, is_own=before.is_own))
         self.refused.append(Refused(str(field.path), field.text, _reason(error)))
         if len(self.refused) >= _MOST * self._tries:
             raise self._failed(field, error)

@@ -1,0 +1,1 @@
+"""Steering: guides under the loops that write single texts and batches."""
