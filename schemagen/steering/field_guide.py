@@ -160,13 +160,14 @@ class FieldGuide(TextGuide):
         """Read the next token; see `Guide`."""
         del self._wanted[:1]
         self._records.append(record)
+        is_end = self._is_end(token_id)
         if (vetoed := super().take(token_id, record)) is not None:
             return vetoed
         self._before, self._reader = self._reader, self._reader.copy()
         self._read_tokens += 1
         try:
             with while_written():
-                self._read(self._text.text[len(self._reader.text) :], is_end=token_id in self._ends)
+                self._read(self._text.text[len(self._reader.text) :], is_end=is_end)
         except _RefusedError as refused:
             return self._refuse(refused)
         told = self._judge_beginning()

@@ -54,11 +54,15 @@ class TextGuide:
     def take(self, token_id: int, record: TokenRecord | None = None) -> TakenBack | None:
         """Read the next token; see `Guide`."""
         self._bans.append(token_id, 1.0 if record is None else exp(record.log_probability))
-        is_end = token_id in self._ends
+        is_end = self._is_end(token_id)
         piece = self._text.append(token_id)
         if self._checker is None or not (piece or is_end):
             return None
         return self._veto(self._checker.end(self._text.text) if is_end else self._checker.next(self._text.text))
+
+    def _is_end(self, token_id: int) -> bool:
+        """Whether a token ends the answer; EOS may end a draft before it."""
+        return token_id in self._ends and self._text.is_begun
 
     def _veto(self, told: str | bool | None) -> TakenBack | None:
         """Take the last token back if a checker refuses the text with it."""

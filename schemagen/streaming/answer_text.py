@@ -34,6 +34,11 @@ class AnswerText:
         self.text = ""
         self.first = 0
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the answer has begun, or may begin with the next token: the thoughts are over."""
+        return self._thoughts is None or self._thoughts.is_over
+
     def append(self, token_id: int) -> str:
         """Add a token; return the characters that it completes."""
         data = self._bytes_of(token_id)
@@ -47,7 +52,7 @@ class AnswerText:
         return piece
 
     def _bytes_of(self, token_id: int) -> bytes:
-        if self._thoughts is None or self._thoughts.is_over:
+        if self.is_begun:
             return b"" if token_id in self._vocabulary.eos_token_ids else self._vocabulary.decode([token_id])
         data = self._thoughts.feed([token_id])[1]
         self.first = len(self._ends)
