@@ -1,4 +1,4 @@
-"""`Confidence`: how sure the model was of each field of an answer, from what it expected at each token.
+"""`Confidence`: how sure the model was of each field of an answer, from its distribution at each token.
 
 A field has the tokens that hold a character of its value, quotes included. Three things come apart:
 

@@ -42,7 +42,7 @@ def _told(confidence: Confidence, token: TokenRecord) -> list[str]:
     if token.raw_log_probability is None:
         return ["forced: the model was not asked"]
     chance = exp(token.log_probability)
-    lines = ["forced: nothing else was allowed" if token.is_forced else f"{chance:.1%} of what was allowed"]
+    lines = ["forced: nothing else was allowed" if token.is_forced else f"{chance:.1%} among the allowed tokens"]
     if token.removed_mass > _MUCH:
         lines.append(f"the constraint removed {token.removed_mass:.1%} of what the model wanted")
     for other in token.alternatives:

@@ -65,7 +65,7 @@ class Decoded:
         interventions: Tokens where the constraint forbade the model's likeliest one; None if not counted.
         passes: How often the model was called; None if not counted.
         finish_reason: As `schemagen.decode.finish_reason` has it.
-        records: What the model expected at each token; None if nobody asked.
+        records: The distribution at each token; None if not recorded.
         refused: The values that a guide had written again.
         reopened: Bytes of the end of the prompt that the tokens repeat; the text is without them.
     """
@@ -97,7 +97,7 @@ class Writer:
         grammar: The grammar of the text.
         seed: The seed of sampling; the global random state is restored.
         speculation: The source of draft tokens, if the loop that reads ahead may write the text.
-        notes: Whether to note what the model expects at each token.
+        notes: Whether to record the distribution at each token.
         guide: Bans tokens beyond the grammar; None for none.
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 

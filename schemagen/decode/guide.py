@@ -1,10 +1,10 @@
-"""`Guide`: decides, token by token, what may stand in a text beyond its grammar, and takes tokens back.
+"""`Guide`: narrows a text further than its grammar, token by token, and takes tokens back.
 
 A mask knows the grammar. A guide knows what no grammar says: which value a validator refused, which name is not declared, how
 the tokens of a field are drawn. The loops ask it at every token (`Guide.take`); where it refuses one, the loop goes back to
 where the guide says, and chooses again without the banned tokens. A token that is banned after it was drawn is drawn again from
-the rest, so what is accepted keeps the model's law among the tokens that are not banned (adaptive rejection; Lipkin et al.
-2025, arXiv:2504.05410).
+the rest, so an accepted token has the model's law among those that are not banned (adaptive rejection; Lipkin et al. 2025,
+arXiv:2504.05410).
 
 Random numbers: token *i* of a text takes the *i*-th number of its generator. When it is drawn again, it takes a number that
 depends on the seed, on *i* and on how often it was drawn. So the text after a field that was written again has the numbers that
@@ -73,7 +73,7 @@ class Guide(Protocol):
         ...
 
     def take(self, token_id: int, record: TokenRecord | None) -> TakenBack | None:
-        """Read the next token; return what is taken back with it, if it may not stand there.
+        """Read the next token; return the tokens to take back, if it may not stand there.
 
         Args:
             token_id: The token.
@@ -85,7 +85,7 @@ class Guide(Protocol):
         ...
 
     def exhausted(self) -> TakenBack:
-        """Return what is taken back because all tokens that the grammar allows here are banned.
+        """Return the tokens to take back because all that the grammar allows here are banned.
 
         Raises:
             ValidationFailed: As `take`.

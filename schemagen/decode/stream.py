@@ -48,7 +48,7 @@ class TokenStream:
         self._is_closed = False
 
     def take(self) -> Step | None:
-        """Return the token ids of the next step, or what was taken back; at the end the result, and None once it is closed.
+        """Return the token ids of the next step, or how many are left; at the end the result, and None once it is closed.
 
         Raises:
             GenerationError: As `schemagen.decode.generate.Writer`.

@@ -38,7 +38,7 @@ class Text:
         sampling: How tokens are drawn; None to take the likeliest.
         generator: The random numbers of this text alone; None only if no token `is_drawn`.
         brevity: The penalties against loops and length; None for none.
-        records: Notes what the model expects at each token; None if nobody asks.
+        records: Records the distribution at each token; None to record nothing.
         guide: Takes tokens back; None for none.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.

@@ -14,7 +14,6 @@ from schemagen.prompts.healing import heal
 from schemagen.prompts.messages import as_messages, render, with_correction, with_shape
 from schemagen.request.attempts import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
-from schemagen.steering.plan import guide_of
 from schemagen.streaming.answer_text import AnswerText
 from schemagen.types.checks import refusal
 
@@ -181,6 +180,8 @@ class AnswerRequest(Request):
         Args:
             skipped: Bytes of the prompt before the answer.
         """
+        from schemagen.steering.plan import guide_of
+
         thoughts = None if self.thinking is None else self.thinking.thought_reader()
         settings = self.settings
         return guide_of(
@@ -188,7 +189,7 @@ class AnswerRequest(Request):
         )
 
     def confidence(self, decoded: Decoded) -> Confidence | None:
-        """Return how sure the model was of the fields of an answer; None if nobody asked."""
+        """Return how sure the model was of the fields of an answer; None if not recorded."""
         if decoded.records is None:
             return None
         from schemagen.confidence.fields import confidence_of

@@ -245,7 +245,7 @@ class Request(ABC):
         )
 
     def confidence(self, decoded: Decoded) -> Confidence | None:
-        """Return how sure the model was of the fields of an answer; None if nobody asked."""
+        """Return how sure the model was of the fields of an answer; None if not recorded."""
         del decoded
         return None
 

@@ -1,7 +1,7 @@
 """`Bans`: the tokens that may not follow some beginnings of a text, as a tree of the beginnings, and how likely they were.
 
-A banned token takes its probability out of the law of the text. So that what is drawn again has the law of the texts that are
-left, each beginning knows which share of its texts is banned: the sum over its next tokens of their probability times the share
+A banned token takes its probability out of the law of the text. So that a new text has the law of the texts that are left,
+each beginning knows which share of its texts is banned: the sum over its next tokens of their probability times the share
 that is banned after them (the trie of removed mass of CARS, arXiv:2510.01902). The probabilities are those at temperature 1; at
 other temperatures the shares, and so the law, are close to the right ones.
 

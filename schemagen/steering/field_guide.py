@@ -135,7 +135,7 @@ class FieldGuide(TextGuide):
         self._reader = JsonReader(self._close)
         self._before: JsonReader | None = None  # the reader before the last token
         self._fields: list[_Field] = []
-        self._values: dict[Hashable, set[str]] = {}  # refused, by field and what is before it
+        self._values: dict[Hashable, set[str]] = {}  # refused, by field and the fields before it
         self._region: _Region | None = None
         self._regions: dict[Hashable, _Region] = {}
         self._wanted: list[int] = []  # the tokens that come next
@@ -160,18 +160,18 @@ class FieldGuide(TextGuide):
         """Read the next token; see `Guide`."""
         del self._wanted[:1]
         self._records.append(record)
-        is_end = self._is_end(token_id)
+        is_end = self.is_end(token_id)
         if (vetoed := super().take(token_id, record)) is not None:
             return vetoed
         self._before, self._reader = self._reader, self._reader.copy()
         self._read_tokens += 1
         try:
             with while_written():
-                self._read(self._text.text[len(self._reader.text) :], is_end=is_end)
+                self._read(self.text.text[len(self._reader.text) :], is_end=is_end)
         except _RefusedError as refused:
             return self._refuse(refused)
         told = self._judge_beginning()
-        return None if told is None else self._veto(told)
+        return None if told is None else self.veto(told)
 
     def _read(self, piece: str, *, is_end: bool) -> None:
         """Read characters; judge the whole value where they, or the end of the text, complete it."""
@@ -180,7 +180,7 @@ class FieldGuide(TextGuide):
         is_over = self._reader.is_over or (is_end and not self._reader.frames)
         if was_over or not is_over:
             return
-        text = self._text.text
+        text = self.text.text
         whole = self._field(Path(), len(text) - len(text.lstrip()), len(text.rstrip()))
         self._check_known(whole)
         self._ask_checkers(whole)
@@ -221,12 +221,12 @@ class FieldGuide(TextGuide):
         told = (refusal(checker.next(scalar or "")) for checker in checkers)
         return next((each for each in told if each is not None), None)
 
-    # --- what is known ------------------------------------------------------------------------------------------------
+    # --- knowledge ----------------------------------------------------------------------------------------------------
 
     def _field(self, path: Path, start: int, end: int) -> _Field:
         text = self._reader.text[start:end]
         value = json.dumps(_plain(json.loads(text)), sort_keys=True)
-        return _Field(path, start, end, text, value, len(self._bans.tokens) - 1)
+        return _Field(path, start, end, text, value, len(self.bans.tokens) - 1)
 
     def _key(self, field: _Field) -> Hashable:
         """Return what a refusal of a value of a field depends on: the field, and the fields before it."""
@@ -271,7 +271,7 @@ class FieldGuide(TextGuide):
         if error is None:  # a value that was refused before, or that a checker refuses
             before = self._regions.get(self._key(field))
             if before is None:
-                return self._ban(field.token)
+                return self.ban(field.token)
             return self._again(self._region_of(field, before.error, is_own=before.is_own))
         self.refused.append(Refused(str(field.path), field.text, _reason(error)))
         if len(self.refused) >= _MOST * self._tries:
@@ -281,11 +281,9 @@ class FieldGuide(TextGuide):
 
     def _region_of(self, field: _Field, error: ValidationFailed, *, is_own: bool = False) -> _Region:
         """Return the part of the text that a field is, as it is written now."""
-        first = max(self._text.token_at(field.start), self._text.first)
+        first = max(self.text.token_at(field.start), self.text.first)
         found = self._regions.setdefault(self._key(field), _Region(first, field, error, is_own))
-        if (
-            self._bans.tokens[: found.first] != self._bans.tokens[:first]
-        ):  # other tokens before it, with the same values
+        if self.bans.tokens[: found.first] != self.bans.tokens[:first]:  # other tokens before it, with the same values
             found = self._regions[self._key(field)] = _Region(first, field, error, is_own)
         found.field, found.error = field, error
         return found
@@ -295,18 +293,18 @@ class FieldGuide(TextGuide):
         region.again += 1
         if self._sampling_of(region.field.path) is not None:
             if region.field.token >= region.first:
-                self._ban(region.field.token)
+                self.ban(region.field.token)
             return self._go_to(region, region.first)
         self._add_others(region)
         while region.others and region.again <= _MOST * self._tries:
             _, tokens = heappop(region.others)
-            if not self._bans.is_banned(tokens):
+            if not self.bans.is_banned(tokens):
                 region.left = len(tokens) - 1
-                kept = _common(self._bans.tokens, tokens[:-1])
+                kept = _common(self.bans.tokens, tokens[:-1])
                 taken = self._go_to(region, kept)
                 self._wanted = list(tokens[kept:])
                 return taken
-        return self._around(region) if region.field.token < region.first else self._ban(region.field.token)
+        return self._around(region) if region.field.token < region.first else self.ban(region.field.token)
 
     def _go_to(self, region: _Region, length: int) -> TakenBack:
         self.cut(length)
@@ -317,14 +315,14 @@ class FieldGuide(TextGuide):
     def _add_others(self, region: _Region) -> None:
         """Add the beginnings that leave the text within a field, after the token where the text itself left another one."""
         chance = 0.0
-        for place in range(region.first, len(self._bans.tokens)):
+        for place in range(region.first, len(self.bans.tokens)):
             record = self._records[place]
             if record is None or record.log_allowed is None:
                 continue
             for other in record.alternatives if place > region.left else ():
                 if other.allowed:
                     likely = chance + other.log_probability - record.log_allowed
-                    heappush(region.others, (-likely, (*self._bans.tokens[:place], other.token_id)))
+                    heappush(region.others, (-likely, (*self.bans.tokens[:place], other.token_id)))
             chance += record.log_probability
 
     def _around(self, region: _Region) -> TakenBack:
@@ -336,7 +334,7 @@ class FieldGuide(TextGuide):
         field = region.field
         while field.path:
             path = Path(field.path[:-1])
-            field = replace(field, path=path, start=self._start_of(path), token=self._text.token_at(field.start) - 1)
+            field = replace(field, path=path, start=self._start_of(path), token=self.text.token_at(field.start) - 1)
             outer = self._region_of(field, region.error)
             if outer.again < self._tries:
                 return self._again(outer)
@@ -352,7 +350,7 @@ class FieldGuide(TextGuide):
     def exhausted(self) -> TakenBack:
         """Ban the token that led to a place where all are banned, unless a field has no other value; see `Guide`."""
         region = self._region
-        if region is None or len(self._bans.tokens) > region.first:
+        if region is None or len(self.bans.tokens) > region.first:
             return super().exhausted()
         self._region = None
         if region.is_own:
@@ -368,7 +366,7 @@ class FieldGuide(TextGuide):
             self._reader = self._before
         elif length < self._read_tokens:
             self._reader = JsonReader(lambda *_: None)
-            self._reader.feed(self._text.text)
+            self._reader.feed(self.text.text)
             self._reader.complete = self._close
         self._read_tokens = min(length, self._read_tokens)
         self._before = None
@@ -383,7 +381,7 @@ class FieldGuide(TextGuide):
         which = "every value that the type allows" if is_every else f"{counted(len(self.refused), 'value')}"
         return ValidationFailed(
             f"validators refused {which}{f' of {field.path}' if is_every and field.path else ''}",
-            text=self._text.text,
+            text=self.text.text,
             error=error.error,
             at=own[-1].path,
             why=f"the last of them: {told}",

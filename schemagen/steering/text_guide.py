@@ -27,14 +27,20 @@ class TextGuide:
         text: The text, empty so far.
         ends: The EOS ids.
         checker: Judges the whole text; None for none.
+
+    Attributes:
+        text: As given.
+        bans: The tokens that may not come next.
+        draws: As in `Guide`.
+        refused: As in `Guide`.
     """
 
     draws: bool = False
     refused: Sequence[Refused] = ()
 
     def __init__(self, text: AnswerText, ends: Collection[int], checker: Checker | None = None) -> None:
-        self._text, self._ends, self._checker = text, frozenset(ends), checker
-        self._bans = Bans()
+        self.text, self._ends, self._checker = text, frozenset(ends), checker
+        self.bans = Bans()
         self._way: Sampling | None = None  # of the next token
         self._told = ""  # by the checker, at its last refusal
 
@@ -45,7 +51,7 @@ class TextGuide:
 
     def discounts(self) -> Mapping[int, float]:
         """Return what to add to the scores of some tokens; see `Guide`."""
-        return self._bans.discounts(None if self._way is None else self._way.temperature)
+        return self.bans.discounts(None if self._way is None else self._way.temperature)
 
     def wanted(self) -> int | None:
         """Return the token that has to come next: none in particular."""
@@ -53,44 +59,44 @@ class TextGuide:
 
     def take(self, token_id: int, record: TokenRecord | None = None) -> TakenBack | None:
         """Read the next token; see `Guide`."""
-        self._bans.append(token_id, 1.0 if record is None else exp(record.log_probability))
-        is_end = self._is_end(token_id)
-        piece = self._text.append(token_id)
+        self.bans.append(token_id, 1.0 if record is None else exp(record.log_probability))
+        is_end = self.is_end(token_id)
+        piece = self.text.append(token_id)
         if self._checker is None or not (piece or is_end):
             return None
-        return self._veto(self._checker.end(self._text.text) if is_end else self._checker.next(self._text.text))
+        return self.veto(self._checker.end(self.text.text) if is_end else self._checker.next(self.text.text))
 
-    def _is_end(self, token_id: int) -> bool:
+    def is_end(self, token_id: int) -> bool:
         """Whether a token ends the answer; EOS may end a draft before it."""
-        return token_id in self._ends and self._text.is_begun
+        return token_id in self._ends and self.text.is_begun
 
-    def _veto(self, told: str | bool | None) -> TakenBack | None:
+    def veto(self, told: str | bool | None) -> TakenBack | None:
         """Take the last token back if a checker refuses the text with it."""
         reason = refusal(told)
         if reason is None:
             return None
         self._told = reason
-        return self._ban(len(self._bans.tokens) - 1)
+        return self.ban(len(self.bans.tokens) - 1)
 
     def exhausted(self) -> TakenBack:
         """Ban the token that led to a place where all are banned; see `Guide`."""
-        place = len(self._bans.tokens) - 1
-        if place < self._text.first:
+        place = len(self.bans.tokens) - 1
+        if place < self.text.first:
             raise ValidationFailed(
                 f"a checker refuses every text that the grammar allows: {self._told}",
-                text=self._text.text,
+                text=self.text.text,
                 why="all tokens that could begin the text were tried",
                 fix="let Checker.next return None for every beginning of an acceptable text",
             )
-        return self._ban(place)
+        return self.ban(place)
 
-    def _ban(self, place: int) -> TakenBack:
+    def ban(self, place: int) -> TakenBack:
         """Ban the token at an index after those before it, and go back to these."""
-        self._bans.ban(place)
+        self.bans.ban(place)
         self.cut(place)
         return TakenBack(place)
 
     def cut(self, length: int) -> None:
         """Go back to the first tokens."""
-        self._bans.cut(length)
-        self._text.cut(length)
+        self.bans.cut(length)
+        self.text.cut(length)

@@ -52,7 +52,7 @@ class AnswerText:
         return piece
 
     def _bytes_of(self, token_id: int) -> bytes:
-        if self.is_begun:
+        if self._thoughts is None or self._thoughts.is_over:
             return b"" if token_id in self._vocabulary.eos_token_ids else self._vocabulary.decode([token_id])
         data = self._thoughts.feed([token_id])[1]
         self.first = len(self._ends)

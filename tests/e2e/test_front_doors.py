@@ -442,6 +442,7 @@ def test_every_option_of_generate_has_wrong_values():
     """The table above leaves none out, but for those that have tests of their own."""
     assert names_of(GenerateOptions) - WRONG_VALUES.keys() == {
         "whitespace", "property_order", "reasoning", "draft", "retries", "seed", "heal",
+        "tries", "checker", "confidence",
     }  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def test_a_stream_says_what_was_taken_back(lm):
             fields[event.path] = fields.get(event.path, "") + event.text
         elif isinstance(event, Completed):
             whole = event
-    assert [str(event.path) for event in taken][0] == "/name"
+    assert next(str(event.path) for event in taken) == "/name"
     assert taken[0].refused == whole.generation.refused[0]
     assert {str(path): text for path, text in fields.items()} == {
         f"/{name}": str(value) for name, value in whole.value.model_dump().items()

@@ -61,7 +61,7 @@ class Choices:
         sampler: Draws tokens at random, at the temperature of the grammar where it has one; None for the likeliest ones.
         opportunistic: Whether the model chooses before the mask is computed.
         brevity: The penalties against loops and length; None for none.
-        records: Notes what the model expects; None if nobody asks.
+        records: Records the distribution; None to record nothing.
         guide: Bans tokens beyond the grammar; None for none.
     """
 

@@ -52,7 +52,7 @@ class Run:
         accepted: Proposed tokens that were chosen.
         forced: Tokens that were written without asking the model.
         tally: The effect of the masks.
-        records: What the model expected at each token; None if nobody asks.
+        records: The distribution at each token; None to record nothing.
     """
 
     token_ids: list[int] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Loop:
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
         brevity: The penalties against loops and length; None for none.
-        notes: Whether to note what the model expects at each token (`Run.records`).
+        notes: Whether to record the distribution at each token (`Run.records`).
         guide: Takes tokens back; None for none.
 
     Attributes:
@@ -187,7 +187,7 @@ class Loop:
         self.run.drafted += len(tree.tokens)
         path = yield from self._follow(tree, logits)
         keep_path(self._cache, len(tree.tokens), path)
-        # Crop the cache to what is still in the text. The last token, and forced ones before it, are not in the cache yet.
+        # Crop the cache to tokens that are still in the text. The last one, and forced ones before it, are not in it yet.
         cached, prompt = self._cache.get_seq_length(), self._context.prompt
         kept = min(cached - len(tree.tokens) + len(path), len(prompt) + len(self.run.token_ids) - 1)
         if surplus := cached - kept:
@@ -248,7 +248,7 @@ class Loop:
                 self._numbers.begin()
             token = self._choices.choose(self._matcher, scores, self._rest(self._context), draft)
             if token is None:
-                assert self._guide is not None, "nobody else bans tokens"
+                assert self._guide is not None, "only a guide bans tokens"
                 return self._guide.exhausted()
             self._planner.observe(self._context, self._matcher, token)
             taken = self._accept(token)
