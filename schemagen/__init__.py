@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.calling.chat import Chat
     from schemagen.calling.stream import CallStream
+    from schemagen.confidence import Distribution
     from schemagen.databases import sql
     from schemagen.decode import LogitsProcessor
     from schemagen.decorator import Structured, set_default_lm, structured
@@ -107,6 +108,7 @@ _HOMES = {
     "Check": "schemagen.types.checks",
     "Checker": "schemagen.types.checks",
     "Choice": "schemagen.grammar.specs",
+    "Distribution": "schemagen.confidence",
     "EBNF": "schemagen.grammar.context_free_specs",
     "Entry": "schemagen.schema.report",
     "Failure": "schemagen.generation",
@@ -182,6 +184,7 @@ __all__ = [
     "Checker",
     "Choice",
     "DeadEndError",
+    "Distribution",
     "Entry",
     "Failure",
     "Generation",

@@ -23,8 +23,9 @@ from schemagen.errors import OptionError
 from schemagen.streaming.json_reader import JsonReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from schemagen.confidence.distribution import Distribution
     from schemagen.decode.token_records import TokenRecord
     from schemagen.grammar.grammar import Grammar
     from schemagen.streaming.answer_text import AnswerText
@@ -83,6 +84,7 @@ class Confidence(Mapping[str, FieldConfidence]):
         tokens: The records of the tokens of the answer.
         fields: The fields.
         vocabulary: The tokens.
+        values_at: Returns the distribution over the values of a field, given its first token.
 
     Attributes:
         pieces: As given.
@@ -96,8 +98,10 @@ class Confidence(Mapping[str, FieldConfidence]):
         tokens: Sequence[TokenRecord],
         fields: Sequence[FieldConfidence],
         vocabulary: Vocabulary,
+        values_at: Callable[[str, int], Distribution[Any]] | None = None,
     ) -> None:
         self.pieces, self.tokens, self.vocabulary = tuple(pieces), tuple(tokens), vocabulary
+        self._values_at = values_at
         self._fields = {field.path: field for field in fields}
 
     def __getitem__(self, path: str) -> FieldConfidence:
@@ -141,6 +145,33 @@ class Confidence(Mapping[str, FieldConfidence]):
         """
         return "\n".join(lines_of(self, self[path]))
 
+    def distribution(self, path: str) -> Distribution[Any]:
+        """Return the distribution over the values that a field could have had after the text before it.
+
+        All texts and tokens of each value count. For a field with few values it is exact; else it has the likeliest values,
+        and its ``error`` bounds the rest.
+
+        Args:
+            path: As for ``confidence[path]``.
+
+        Raises:
+            OptionError: As ``confidence[path]``; or the generation was pickled, so that there is no model to ask.
+
+        Cost: the model reads the prompt and the text before the field, then the beginnings of the values.
+        """
+        field = self[path]
+        if self._values_at is None:
+            raise OptionError(
+                "there is no model to ask",
+                why="this confidence was pickled, or not made by a model",
+                fix="ask in the process that generated, before it is pickled",
+            )
+        return self._values_at(path, field.first)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle it without the model."""
+        return {**self.__dict__, "_values_at": None}
+
     def __rich__(self) -> Any:
         """Show the text in colours in a terminal."""
         return rich_of(self)
@@ -151,7 +182,11 @@ class Confidence(Mapping[str, FieldConfidence]):
 
 
 def confidence_of(
-    grammar: Grammar[Any], answer: AnswerText, token_ids: Sequence[int], records: Sequence[TokenRecord]
+    grammar: Grammar[Any],
+    answer: AnswerText,
+    token_ids: Sequence[int],
+    records: Sequence[TokenRecord],
+    ask: Callable[[str | None, int, str], Distribution[Any]] | None = None,
 ) -> Confidence:
     """Return how sure the model was of the fields of an answer.
 
@@ -160,6 +195,8 @@ def confidence_of(
         answer: An empty text of a generation; its tokens are added here.
         token_ids: The tokens of the generation, thoughts and EOS included.
         records: Of these tokens.
+        ask: Returns the distribution over the values of a field, given its pointer, None where the text is no JSON, how many
+            tokens come before it, and the text that these write.
     """
     pieces = [answer.append(token_id) for token_id in token_ids]
     skipped = next((place for place, piece in enumerate(pieces) if piece), 0)
@@ -168,7 +205,14 @@ def confidence_of(
         first, last = answer.token_at(start), answer.token_at(max(start, end - 1))
         tokens = tuple(records[first : last + 1])
         fields.append(FieldConfidence(path, answer.text[start:end], first - skipped, tokens))
-    return Confidence(pieces[skipped:], records[skipped:], fields, grammar.vocabulary)
+
+    def values_at(path: str, first: int) -> Distribution[Any]:
+        before = skipped + first
+        assert ask is not None, "asked for below"
+        return ask(path if grammar.schema is not None else None, before, "".join(pieces[:before]))
+
+    own = None if ask is None else values_at
+    return Confidence(pieces[skipped:], records[skipped:], fields, grammar.vocabulary, own)
 
 
 def _spans(grammar: Grammar[Any], text: str) -> list[tuple[str, int, int]]:

@@ -10,6 +10,7 @@ from schemagen.checks import check_folder, kind_of
 from schemagen.errors import OptionTypeError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.lm.asking import Asking
+from schemagen.lm.classifying import Classifying
 from schemagen.lm.tool_caller import ToolCaller
 from schemagen.options.speculation import Speculation
 from schemagen.prompts.messages import as_messages, render
@@ -38,7 +39,7 @@ T = TypeVar("T")
 
 
 @without_property_locks
-class LanguageModel(Asking, ToolCaller):
+class LanguageModel(Asking, Classifying, ToolCaller):
     """A causal language model whose answers are values of Python types.
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value

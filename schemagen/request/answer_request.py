@@ -20,6 +20,7 @@ from schemagen.types.checks import refusal
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from schemagen.confidence.distribution import Distribution
     from schemagen.confidence.fields import Confidence
     from schemagen.decode.generate import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
@@ -196,7 +197,16 @@ class AnswerRequest(Request):
 
         thoughts = None if self.thinking is None else self.thinking.thought_reader()
         answer = AnswerText(self.grammar.vocabulary, thoughts, decoded.reopened)
-        return confidence_of(self.grammar, answer, decoded.token_ids, decoded.records)
+        return confidence_of(
+            self.grammar, answer, decoded.token_ids, decoded.records, partial(self._values_at, decoded)
+        )
+
+    def _values_at(self, decoded: Decoded, path: str | None, first: int, text: str) -> Distribution[Any]:
+        """Return the distribution over the values of a field; see `schemagen.confidence.options.values_at`."""
+        from schemagen.confidence.options import values_at
+
+        prepared, before = self.prepare(), decoded.token_ids[:first]
+        return values_at(self.settings.lm.model, prepared.token_ids, prepared.constraint, before, text, path)
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""
