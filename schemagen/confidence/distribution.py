@@ -135,6 +135,9 @@ def distribution_of(
     """
     ordered = sorted(options.items(), key=lambda item: -item[1][0])
     mass, masked = (sum(pair[place] for _, pair in ordered) for place in (0, 1))
+    if mass <= 0 < unread:  # the walk was cut before it reached an option
+        equal = (1 / len(ordered),) * len(ordered)
+        return Distribution(tuple(option for option, _ in ordered), equal, equal, 0.0, 1.0)
     if mass <= 0:
         raise OptionError(
             "the model gives no option any probability",

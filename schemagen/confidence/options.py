@@ -50,7 +50,7 @@ def options_after(
     return _with_options(made, [kept[place] for place in made.options])
 
 
-def values_at(
+def values_at(  # noqa: PLR0913 - a place in a text, and how far to go from it
     model: Any,
     prompt: Sequence[int],
     constraint: Constraint,
@@ -59,6 +59,7 @@ def values_at(
     path: str | None,
     *,
     max_nodes: int = 256,
+    tolerance: float = 1e-3,
 ) -> Distribution[Any]:
     """Return the distribution over the values that could have come at a place of an answer, as far as they are likely.
 
@@ -70,12 +71,15 @@ def values_at(
         text: The text of the answer that they write.
         path: The JSON pointer of the field; None if the answer is no JSON.
         max_nodes: As for `schemagen.confidence.walk.walk`.
+        tolerance: As for `schemagen.confidence.walk.walk`.
     """
     tree, matcher = TokenTree(model, prompt), constraint.matcher()
     for token_id in before:
         matcher.accept_token(token_id)
     start, _ = ValueText(path).after(text.encode())
-    walked = walk(tree, tree.node(before), matcher, start, constraint.vocabulary, max_nodes=max_nodes, tolerance=1e-6)
+    walked = walk(
+        tree, tree.node(before), matcher, start, constraint.vocabulary, max_nodes=max_nodes, tolerance=tolerance
+    )
     found = walked.values if path is None else _by_value(walked.values)
     made = distribution_of(found, unread=walked.unread, unread_masked=walked.unread_masked)
     return made if path is None else _with_options(made, [json.loads(each) for each in made.options])

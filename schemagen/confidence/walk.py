@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 #: Places that the model is asked about in one pass.
 _TOGETHER = 16
-#: Paths less likely than this are not followed.
-_LEAST = 1e-13
+#: Paths less likely than this share of the tolerance are not followed.
+_LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +125,33 @@ def walk(
     waiting: list[tuple[float, int, _Place]] = []
     heappush(waiting, (-1.0, next(order), _Place(node, matcher.fork(), text, 1.0, 1.0)))
     while waiting and found.nodes < max_nodes:
-        left = sum(place.chance for *_, place in waiting)
-        if left <= tolerance * sum(chance for chance, _ in found.values.values()):
+        if _is_enough(found, [place for *_, place in waiting], tolerance):
             break
         some = [heappop(waiting)[2] for _ in range(min(_TOGETHER, len(waiting), max_nodes - found.nodes))]
         scores = tree.log_probabilities([place.node for place in some])
         found.nodes += len(some)
         for place, logs in zip(some, scores, strict=True):
-            for following in _follow(tree, place, logs, vocabulary, found):
+            for following in _follow(tree, place, logs, vocabulary, found, tolerance * _LEAST):
                 heappush(waiting, (-max(following.chance, following.masked), next(order), following))
     found.unread += sum(place.chance for *_, place in waiting)
     found.unread_masked += sum(place.masked for *_, place in waiting)
     return found
 
 
+def _is_enough(found: Walked, waiting: Sequence[_Place], tolerance: float) -> bool:
+    """Whether the paths that are left have a small share of the probability, by the model and under the mask."""
+    left = sum(place.chance for place in waiting), sum(place.masked for place in waiting)
+    sums = (sum(pair[law] for pair in found.values.values()) for law in (0, 1))
+    return all(rest <= tolerance * total for rest, total in zip(left, sums, strict=True))
+
+
 def _follow(
-    tree: TokenTree, place: _Place, logs: torch.Tensor, vocabulary: Vocabulary, found: Walked
+    tree: TokenTree, place: _Place, logs: torch.Tensor, vocabulary: Vocabulary, found: Walked, least: float
 ) -> Sequence[_Place]:
-    """Add the values that the next token completes; return the places after tokens that complete none."""
+    """Add the values that the next token completes; return the places after tokens that complete none.
+
+    Tokens with which a path is less likely than `least` are not followed.
+    """
     allowed = torch.tensor(place.matcher.allowed_tokens())
     chances = logs[allowed].exp()
     total = float(chances.sum())
@@ -150,7 +159,7 @@ def _follow(
         found.unread_masked += place.masked
         return []
     shares = chances / total
-    followed = torch.maximum(chances * place.chance, shares * place.masked) >= _LEAST
+    followed = torch.maximum(chances * place.chance, shares * place.masked) >= least
     found.unread += float(chances[~followed].sum()) * place.chance
     found.unread_masked += float(shares[~followed].sum()) * place.masked
     going_on = []

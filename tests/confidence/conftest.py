@@ -1,0 +1,1 @@
+"""How sure a model is: distributions, fields, calibration."""
