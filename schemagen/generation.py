@@ -59,6 +59,9 @@ class Generation(Generic[T]):
             without a budget.
         refused: The values that validators refused while the text was written, in order (see ``tries=``).
         confidence: How sure the model was of each field; None without ``confidence=True``.
+        log_weight: The logarithm of the weight of the text among samples of the model's own law (`LanguageModel.sample`). For
+            a text that was drawn under the mask it is the sum, over its tokens, of the logarithm of the probability of all
+            allowed tokens. None if it was not measured, as in batches.
     """
 
     value: T
@@ -75,6 +78,7 @@ class Generation(Generic[T]):
     finish_reason: FinishReason = "complete"
     refused: tuple[Refused, ...] = ()
     confidence: Confidence | None = field(default=None, repr=False)
+    log_weight: float | None = None
 
     def explain(self, path: str = "") -> str:
         """Say token by token why a field has its value; only with ``confidence=True``.
@@ -92,6 +96,16 @@ class Generation(Generic[T]):
                 fix="lm.run(prompt, spec, confidence=True)",
             )
         return self.confidence.explain(path)
+
+    @property
+    def distortion(self) -> float | None:
+        """How far the constraint led the text from the model's own law, in nats; None if it was not measured.
+
+        It is ``-log_weight``: 0 if the constraint removed nothing. Over texts that are drawn at temperature 1, its mean is the
+        Kullback-Leibler divergence of the law of the mask from the model's unconstrained law, which bounds the divergence from
+        the model's law among valid texts; `schemagen.sampling.Samples.distortion` estimates that one itself.
+        """
+        return None if self.log_weight is None else -self.log_weight
 
     @property
     def draft(self) -> str | None:

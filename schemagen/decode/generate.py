@@ -67,6 +67,7 @@ class Decoded:
         finish_reason: As `schemagen.decode.finish_reason` has it.
         records: The distribution at each token; None if not recorded.
         refused: The values that a guide had written again.
+        log_weight: As in `schemagen.generation.Generation`.
         reopened: Bytes of the end of the prompt that the tokens repeat; the text is without them.
     """
 
@@ -81,6 +82,7 @@ class Decoded:
     records: tuple[TokenRecord, ...] | None = None
     refused: tuple[Refused, ...] = ()
     reopened: int = 0
+    log_weight: float | None = None
 
 
 def decode(model: Any, inputs: dict[str, torch.Tensor], grammar: Constraint, **options: Any) -> Decoded:
@@ -180,6 +182,7 @@ class Writer:
             "masked_mass": run.masked_mass,
             "interventions": run.tally.interventions,
             "passes": run.passes,
+            "log_weight": run.tally.log_kept if run.tally.measured else None,
             "refused": refused_in(self._extras["guide"]),
         }
         return replace(found, records=records, **effects)

@@ -97,11 +97,11 @@ def chosen(
             tokens[rows] = some.argmax(dim=-1)
         else:
             own = [each for row in rows if (each := generators[row]) is not None]
-            tokens[rows] = _drawn(_distributions(some, way, device), own).to(scores.device)
+            tokens[rows] = drawn(distributions(some, way, device), own).to(scores.device)
     return tokens
 
 
-def _distributions(scores: torch.Tensor, sampling: Sampling, device: str) -> torch.Tensor:
+def distributions(scores: torch.Tensor, sampling: Sampling, device: str) -> torch.Tensor:
     """Return the distribution of each token, float64 [B, V], on the device of the scores if it supports float64."""
     for warp in warpers_for(sampling, device):
         scores = warp(_NO_IDS, scores)
@@ -113,7 +113,7 @@ def _distributions(scores: torch.Tensor, sampling: Sampling, device: str) -> tor
 _NO_IDS = torch.empty((0, 0), dtype=torch.int64)
 
 
-def _drawn(probabilities: torch.Tensor, generators: Sequence[torch.Generator]) -> torch.Tensor:
+def drawn(probabilities: torch.Tensor, generators: Sequence[torch.Generator]) -> torch.Tensor:
     """Draw a token for each row, int64 [B]; the probabilities [B, V] need not add up to 1."""
     sums = probabilities.cumsum(dim=-1)
     numbers = torch.cat([torch.rand(1, dtype=torch.float64, generator=each) for each in generators])
@@ -182,7 +182,7 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
 
     def probabilities(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the distribution of the next token of the only row: float64 [V], on the CPU, from float [1, V]."""
-        return _distributions(scores.cpu(), self._sampling or _PLAIN, self._device)[0]
+        return distributions(scores.cpu(), self._sampling or _PLAIN, self._device)[0]
 
     def draw(self, probabilities: torch.Tensor) -> int:
         """Draw a token of the only row, the same token that calling the sampler would leave.
@@ -190,7 +190,7 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
         Args:
             probabilities: float64 [V], not negative; they need not add up to 1.
         """
-        return int(_drawn(probabilities.unsqueeze(0), self._generators))
+        return int(drawn(probabilities.unsqueeze(0), self._generators))
 
     def uniform(self) -> float:
         """Draw a number between 0 and 1 for the only row."""

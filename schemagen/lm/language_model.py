@@ -11,6 +11,7 @@ from schemagen.errors import OptionTypeError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.lm.asking import Asking
 from schemagen.lm.classifying import Classifying
+from schemagen.lm.sampling import SampleDrawing
 from schemagen.lm.tool_caller import ToolCaller
 from schemagen.options.speculation import Speculation
 from schemagen.prompts.messages import as_messages, render
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 
 @without_property_locks
-class LanguageModel(Asking, Classifying, ToolCaller):
+class LanguageModel(Asking, Classifying, SampleDrawing, ToolCaller):
     """A causal language model whose answers are values of Python types.
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value

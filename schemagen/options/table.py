@@ -268,7 +268,7 @@ _NO_OPTIONS: dict[str, str] = {
         ("context", "validation_context"), "let validators read a contextvars.ContextVar that you set before the call"
     ),
     "mode": "there is one way to enforce a type, so leave it out",
-    "sampler": "write temperature=, top_k=, top_p= or do_sample=; without them decoding is greedy",
+    "sampler": "for the model's own law among valid texts: lm.sample(prompt, spec, n, sampler=...); else write temperature=",
     "whitespace_pattern": 'whitespace="compact" forbids whitespace in JSON, "flexible" allows it',
     "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
 }  # fmt: skip

@@ -241,6 +241,7 @@ class Request(ABC):
             reasoning_tokens=output.reasoning_tokens,
             finish_reason=decoded.finish_reason,
             refused=decoded.refused,
+            log_weight=decoded.log_weight,
             confidence=self.confidence(decoded),
         )
 

@@ -10,6 +10,7 @@ tokens; a token y comes up with p(y) + (1 - Z) p(y) / Z = p(y) / Z, where Z is t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log1p
 from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.broken_logits import logits_error
@@ -30,18 +31,24 @@ if TYPE_CHECKING:
     from schemagen.decode.token_records import Records
 
 
+#: float32 tells no larger probability from 1.
+_ALL = 1 - 1e-7
+
+
 @dataclass(slots=True)
 class Tally:
     """The effect of the masks on the choices.
 
     Attributes:
         removed: Probability that they removed, summed over `measured` tokens.
+        log_kept: The logarithm of the probability that they left, summed over the same tokens.
         measured: The number of tokens in `removed`.
         interventions: Tokens where the likeliest of all was forbidden.
         left_out: Tokens where the budget left out the likeliest one that the grammar allows.
     """
 
     removed: float = 0.0
+    log_kept: float = 0.0
     measured: int = 0
     interventions: int = 0
     left_out: int = 0
@@ -150,7 +157,9 @@ class Choices:
         ends = self._context.vocabulary.eos_token_ids
         covered = min(self._words.shape[1] * BITS, scores.shape[1])
         if not self._opportunistic:
-            self.tally.removed += float(removed_mass(scores, self._words, [0], covered).sum())
+            removed = float(removed_mass(scores, self._words, [0], covered).sum())
+            self.tally.removed += removed
+            self.tally.log_kept += log1p(-min(removed, _ALL))
             self.tally.measured += 1
         masked, broken = mask_and_check(scores, self._words, [0], covered, ends=ends)
         if broken:

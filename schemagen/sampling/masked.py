@@ -1,0 +1,67 @@
+"""`mask` and `awrs`: texts with the law of the mask, and the weight of each.
+
+Idea: with *Z(t)* the probability of all allowed tokens at place *t*, a mask draws a text x with the probability p(x) / w(x),
+where p is the model's and w(x) the product of the *Z(t)* along x. So with the weight w(x), averages over many texts are those
+of the model's law among the texts of the language, and the mean of w is the probability that the model writes one of them.
+
+`awrs` needs no mask (adaptive weighted rejection sampling, Lipkin et al. 2025, arXiv:2504.05410). It draws tokens without
+replacement until one is allowed, which has the law of the mask. For the weight, it draws one more token y from those that were
+not looked at: with x the token, B the refused ones, and R the probability of the others, *p(x) + R [y is allowed]* is *Z* in
+expectation, whatever x and B are.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+import torch
+
+from schemagen.errors import DeadEndError
+from schemagen.sampling.texts import Beginning, Law, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def step_masked(law: Law, texts: Sequence[Beginning]) -> None:
+    """Add a token to each text, drawn under the mask, and multiply its weight by the probability of the allowed ones.
+
+    Cost: a pass of the model, and a mask for each text.
+    """
+    for text, chances in zip(texts, law.chances(texts), strict=True):
+        allowed = torch.where(law.allowed(text, len(chances)), chances, 0.0)
+        mass = float(allowed.sum())
+        if mass <= 0:
+            raise _no_token(text)
+        text.log_weight += log(min(mass, 1.0))
+        law.extend(text, draw(allowed, text))
+
+
+def step_checked(law: Law, texts: Sequence[Beginning]) -> None:
+    """Add a token to each text, drawn until one is allowed, and multiply its weight by an estimate of their probability.
+
+    Cost: a pass of the model, and a check of each drawn token.
+    """
+    for text, chances in zip(texts, law.chances(texts), strict=True):
+        left = chances.clone()
+        while True:
+            if float(left.sum()) <= 0:
+                raise _no_token(text)
+            token_id = draw(left, text)
+            if law.allows(text, token_id):
+                break
+            left[token_id] = 0.0
+        left[token_id] = 0.0
+        rest = float(left.sum())
+        is_more = rest > 0 and law.allows(text, draw(left, text))
+        text.log_weight += log(min(float(chances[token_id]) + rest * is_more, 1.0))
+        law.extend(text, token_id)
+
+
+def _no_token(text: Beginning) -> DeadEndError:
+    return DeadEndError(
+        f"no token that is allowed after the {len(text.token_ids)} generated ones has any probability",
+        why="top_k, top_p or min_p cut all of them off",
+        fix="leave these options out: they shape the law before it is conditioned",
+    )
