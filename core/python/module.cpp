@@ -570,20 +570,39 @@ std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_objec
     return broken;
 }
 
-// None if it is not a vector of float32 in plain memory.
-std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::object& words_object, size_t covered) {
+// A row of float32, and its mask; none if it is not a vector of float32 in plain memory.
+std::optional<std::pair<Floats, Bitmask>> row_with_mask(const nb::object& values_object, const nb::object& words_object,
+                                                        size_t covered) {
     Floats values;
     if (!nb::try_cast(values_object, values) || format_of(values.dtype()) != FloatFormat::kSingle ||
         values.ndim() != 1 || values.stride(0) != 1)
         return std::nullopt;
-    const Bitmask words = bitmask_of(words_object);
+    Bitmask words = bitmask_of(words_object);
     if (words.dtype() != nb::dtype<int32_t>() || words.ndim() != 1 || (words.shape(0) > 1 && words.stride(0) != 1))
         throw ShapeError("one row of int32 words is needed");
     if (covered > values.shape(0) || covered > words.shape(0) * 32)
         throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(words.shape(0)) + " words and " +
                          std::to_string(values.shape(0)) + " values");
+    return std::pair(std::move(values), std::move(words));
+}
+
+// None if it is not a vector of float32 in plain memory.
+std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::object& words_object, size_t covered) {
+    const auto row = row_with_mask(values_object, words_object, covered);
+    if (!row) return std::nullopt;
     nb::gil_scoped_release release;
-    return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
+    return sum_allowed(static_cast<const float*>(row->first.data()), static_cast<const uint32_t*>(row->second.data()),
+                       covered);
+}
+
+// None as above.
+std::optional<std::vector<uint32_t>> largest_of(const nb::object& values_object, const nb::object& words_object,
+                                                size_t covered, size_t count) {
+    const auto row = row_with_mask(values_object, words_object, covered);
+    if (!row) return std::nullopt;
+    nb::gil_scoped_release release;
+    return largest(static_cast<const float*>(row->first.data()), row->first.shape(0),
+                   static_cast<const uint32_t*>(row->second.data()), covered, count);
 }
 
 // Numbers on their way to Python. No Python object is made while a lock of ours is held: making one may wait for
@@ -969,6 +988,7 @@ void bind_functions(nb::module_& m) {
           "ends"_a = std::vector<uint32_t>());
     m.def("is_larger", &is_larger, "value"_a, "most"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
+    m.def("largest", &largest_of, "values"_a, "words"_a, "covered"_a, "count"_a);
     m.def(
         "shared_memory",
         [] {

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "util/bits.hpp"
 
@@ -202,6 +204,67 @@ double sum_allowed(const float* values, const uint32_t* words, size_t covered) {
     for (; at < covered; ++at)
         if (has_bit(words, static_cast<uint32_t>(at))) total += static_cast<double>(values[at]);
     return total;
+}
+
+namespace {
+
+// The largest values offered so far.
+class Largest {
+public:
+    explicit Largest(size_t count) : count_(count) { kept_.reserve(count + 1); }
+
+    [[nodiscard]] float least() const { return least_; }
+
+    void offer(float value, uint32_t place) {
+        if (!(value > least_)) return;
+        kept_.emplace_back(value, place);
+        if (kept_.size() > count_) kept_.erase(std::min_element(kept_.begin(), kept_.end()));
+        if (kept_.size() == count_) least_ = std::min_element(kept_.begin(), kept_.end())->first;
+    }
+
+    void append_to(std::vector<uint32_t>& places) const {
+        for (const auto& [value, place] : kept_) places.push_back(place);
+    }
+
+private:
+    size_t count_;
+    float least_ = 0;  // what an offer has to exceed
+    std::vector<std::pair<float, uint32_t>> kept_;
+};
+
+// Of values that are not negative, which are in the order of their bits: the maximum of integers needs no branch.
+float largest_of_lanes(const float* values) {
+    std::array<uint32_t, 8> best{};
+    for (size_t lane = 0; lane < 32; lane += best.size())
+        for (size_t k = 0; k < best.size(); ++k) {
+            const auto bits = std::bit_cast<uint32_t>(values[lane + k]);
+            best[k] = bits > best[k] ? bits : best[k];
+        }
+    return std::bit_cast<float>(*std::max_element(best.begin(), best.end()));
+}
+
+}  // namespace
+
+std::vector<uint32_t> largest(const float* values, size_t width, const uint32_t* words, size_t covered, size_t count) {
+    std::vector<uint32_t> places;
+    if (count == 0) return places;
+    Largest all(count), allowed(count);
+    for (size_t at = 0; at < width; at += 32) {
+        const size_t lanes = std::min<size_t>(32, width - at);
+        const float best = lanes == 32 ? largest_of_lanes(values + at) : std::numeric_limits<float>::infinity();
+        if (best > all.least())
+            for (size_t lane = 0; lane < lanes; ++lane) all.offer(values[at + lane], static_cast<uint32_t>(at + lane));
+        if (at >= covered || !(best > allowed.least())) continue;
+        uint32_t word = words[at / 32];
+        if (covered - at < 32) word &= (uint32_t{1} << (covered - at)) - 1;
+        for (; word != 0; word &= word - 1) {
+            const auto lane = static_cast<size_t>(std::countr_zero(word));
+            allowed.offer(values[at + lane], static_cast<uint32_t>(at + lane));
+        }
+    }
+    all.append_to(places);
+    allowed.append_to(places);
+    return places;
 }
 
 void copy_logits(const LogitRows& logits, FloatFormat format, size_t row) {

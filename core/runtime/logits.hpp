@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace schemagen {
 
@@ -35,6 +36,10 @@ bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat for
 
 // The sum of the values whose bit is 1; of float32, the type of a softmax.
 double sum_allowed(const float* values, const uint32_t* words, size_t covered);
+
+// The places of the `count` largest of `width` values, and after them those of the `count` largest whose bit is 1, each
+// in any order. Bits beyond `covered` count as 0. No value is negative; those that are 0 are left out.
+std::vector<uint32_t> largest(const float* values, size_t width, const uint32_t* words, size_t covered, size_t count);
 
 // Copies a row that is not masked; nothing to do in place.
 void copy_logits(const LogitRows& logits, FloatFormat format, size_t row);

@@ -17,7 +17,7 @@ from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.guide import leave_out
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.row_sampling import chosen
-from schemagen.decode.token_records import expectations
+from schemagen.decode.token_records import expectation
 from schemagen.errors import MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask
 
@@ -142,13 +142,11 @@ class Chooser:
         return tokens
 
 
-def _note(texts: Sequence[Text], scores: torch.Tensor, masked: torch.Tensor, live: Sequence[int]) -> None:
-    """Note what the model expects next in the texts that ask."""
-    rows = [row for row in live if texts[row].records is not None]
-    some = (scores, masked) if len(rows) == len(scores) else (scores[rows], masked[rows])
-    for row, expected in zip(rows, expectations(*some), strict=True):
+def _note(texts: Sequence[Text], scores: torch.Tensor, words: torch.Tensor, covered: int, live: Sequence[int]) -> None:
+    """Record the distribution of the next token in the texts that ask; arguments as for `LogitsProcessor.observe`."""
+    for row in live:
         if (records := texts[row].records) is not None:
-            records.expect(expected)
+            records.expect(expectation(scores[row], words[row], covered))
 
 
 def _may_choose(text: Text, masked: torch.Tensor) -> bool:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemagen.masks.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.masks.logits import allows
 from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Constraint, Matcher
     from schemagen.generation import FinishReason
-
-
-def allows(words: torch.Tensor, token_id: int) -> bool:
-    """Whether a mask int32 [ceil(V/32)] has a token."""
-    word, bit = divmod(token_id, BITS)
-    return word < words.shape[0] and bool(int(words[word]) >> bit & 1)
 
 
 def left_out(matcher: Matcher, scores: torch.Tensor, words: torch.Tensor) -> bool:

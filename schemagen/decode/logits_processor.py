@@ -27,13 +27,13 @@ from transformers import LogitsProcessor as TransformersLogitsProcessor
 
 from schemagen.checks import check_grammars
 from schemagen.decode.broken_logits import logits_error
-from schemagen.decode.finish_reason import allows, left_out
+from schemagen.decode.finish_reason import left_out
 from schemagen.decode.generate_call import TokenLimit, temperature_of_call
 from schemagen.decode.row_sampling import sampling_at
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask, fill_rows, is_native
-from schemagen.masks.logits import mask_and_check, removed_mass
+from schemagen.masks.logits import allows, mask_and_check, removed_mass
 from schemagen.masks.rows import BITS
 from schemagen.threads.forking import long_lock
 
@@ -69,7 +69,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         has_inner_ends: Whether an EOS token may stand inside a text of a grammar.
         has_drafts: Whether one does, because a draft comes before an answer.
         brevity: The penalties against loops and length, for rows without their own; None for none.
-        observe: Called at each step with the scores before the mask and after it, float [B, V], and the rows that are not over.
+        observe: Called at each step with the scores before the mask, float [B, V], the mask, int32 [B, W], how many of its bits
+            count, and the rows that are not over.
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
 
     A copy, pickled or not, is like a new object with the same arguments.
@@ -100,7 +101,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self.has_inner_ends = bool(ending)
         self.has_drafts = any(each.thought_tokens for each in ending)
         self.brevity: Brevity | None = None
-        self.observe: Callable[[torch.Tensor, torch.Tensor, list[int]], object] | None = None
+        self.observe: Callable[[torch.Tensor, torch.Tensor, int, list[int]], object] | None = None
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
@@ -286,7 +287,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         for row in sorted(set(live).intersection(broken)):
             self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
         if self.observe is not None:
-            self.observe(scores, masked, live)
+            self.observe(scores, bitmask, covered, live)
         for row in live:
             if row not in broken and (cursor := cursors[row]) is not None and (own := cursor.brevity or self.brevity):
                 own.penalise(masked[row], cursor.generated, cursor.matcher, cursor.grammar.vocabulary.size)

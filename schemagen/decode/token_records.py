@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.masks.bitmask import allocate_token_bitmask
-from schemagen.masks.logits import mask_and_check
+from schemagen.masks.logits import summary_of
 from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
@@ -113,51 +113,30 @@ class Expectation:
     Attributes:
         scores: float [V], before the mask.
         log_sum: The logarithm of the sum of their exponentials.
-        log_allowed: The same over the allowed tokens, less `log_sum`.
-        likeliest: The likeliest tokens of all and of the allowed ones, with their scores and whether they are allowed.
+        log_allowed: The logarithm of the probability of all allowed tokens.
+        likeliest: The likeliest tokens of all and of the allowed ones, with whether they are allowed.
     """
 
     scores: torch.Tensor
     log_sum: float
     log_allowed: float
-    likeliest: dict[int, tuple[float, bool]]
+    likeliest: dict[int, bool]
 
     def of(self, token_id: int) -> TokenRecord:
         """Return the record of the chosen token."""
-        others = [
-            Alternative(other, score - self.log_sum, allowed)
-            for other, (score, allowed) in self.likeliest.items()
-            if other != token_id
+        ids = [other for other in self.likeliest if other != token_id]
+        chosen, *others = self.scores[[token_id, *ids]].tolist()
+        alternatives = [
+            Alternative(other, score - self.log_sum, self.likeliest[other])
+            for other, score in zip(ids, others, strict=True)
         ]
-        others.sort(key=lambda other: -other.log_probability)
-        return TokenRecord(token_id, float(self.scores[token_id]) - self.log_sum, self.log_allowed, tuple(others))
+        alternatives.sort(key=lambda other: -other.log_probability)
+        return TokenRecord(token_id, chosen - self.log_sum, self.log_allowed, tuple(alternatives))
 
 
-def expectations(scores: torch.Tensor, masked: torch.Tensor) -> list[Expectation]:
-    """Return the distributions of some positions.
-
-    Args:
-        scores: float [N, V].
-        masked: float [N, V], the same with forbidden tokens at ``-inf``.
-
-    Cost: two sums of exponentials and two searches for the largest scores, over all of them; a copy of some numbers to the CPU.
-    """
-    sums, allowed = scores.logsumexp(dim=-1), masked.logsumexp(dim=-1)
-    count = min(ALTERNATIVES, scores.shape[-1])
-    tops = [each.topk(count, dim=-1) for each in (scores, masked)]
-    rows = torch.stack([sums, allowed], dim=-1).tolist()
-    ids = torch.cat([each.indices for each in tops], dim=-1)
-    values = torch.cat([each.values for each in tops], dim=-1).tolist()
-    fits = masked.gather(-1, ids).isfinite().tolist()
-    found = []
-    for row, (log_sum, log_allowed) in enumerate(rows):
-        likeliest = {
-            token: (value, fit)
-            for token, value, fit in zip(ids[row].tolist(), values[row], fits[row], strict=True)
-            if value > float("-inf")
-        }
-        found.append(Expectation(scores[row], log_sum, min(log_allowed - log_sum, 0.0), likeliest))
-    return found
+def expectation(scores: torch.Tensor, words: torch.Tensor, covered: int) -> Expectation:
+    """Return the distribution of one position; arguments and cost as for `schemagen.masks.logits.summary_of`."""
+    return Expectation(scores, *summary_of(scores, words, covered, ALTERNATIVES))
 
 
 def records_of(
@@ -183,12 +162,10 @@ def records_of(
         some = token_ids[first : first + _TOGETHER]
         scores = logits[first : first + len(some)].float().cpu()
         words = allocate_token_bitmask(len(some), grammar.vocabulary.size)
+        covered = min(words.shape[1] * BITS, scores.shape[1])
         for row, token_id in enumerate(some):
             left = None if budget is None else budget - first - row
             matcher.fill_next_token_bitmask(words, row, budget=left)
             matcher.accept_token(token_id)
-        covered = min(words.shape[1] * BITS, scores.shape[1])
-        ends = grammar.vocabulary.eos_token_ids
-        masked, _ = mask_and_check(scores, words, range(len(some)), covered, ends=ends)
-        found += [each.of(token) for each, token in zip(expectations(scores, masked), some, strict=True)]
+            found.append(expectation(scores[row], words[row], covered).of(token_id))
     return found

@@ -16,6 +16,7 @@ anywhere is broken.
 from __future__ import annotations
 
 from itertools import pairwise
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -187,6 +188,45 @@ def _sum_allowed(values: torch.Tensor, words: torch.Tensor, covered: int) -> flo
     if _is_plain(values) and (found := _core.sum_allowed(values, words, covered)) is not None:
         return float(found)
     return float((values[:covered] * _unpack(words, values.device)[:covered]).sum())
+
+
+def summary_of(
+    scores: torch.Tensor, words: torch.Tensor, covered: int, count: int
+) -> tuple[float, float, dict[int, bool]]:
+    """Return how the probability of a row is spread.
+
+    Args:
+        scores: float [V], before they were masked.
+        words: int32 [W], on the CPU.
+        covered: How many bits count, at most V.
+        count: The likeliest tokens to name, of all and of the allowed ones.
+
+    Returns:
+        The logarithm of the sum of the exponentials; that of the probability of the allowed tokens; and the likeliest tokens,
+        each with whether it is allowed.
+
+    Cost: a softmax and two passes over the row, on its device (0.15 ms for 128,256 on a CPU).
+    """
+    probabilities = torch.softmax(scores.float(), dim=-1)
+    kept = _sum_allowed(probabilities, words, covered)
+    if kept > 0 and _is_plain(probabilities) and (places := _core.largest(probabilities, words, covered, count)):
+        chances = probabilities[places].tolist()
+        best = chances.index(max(chances))
+        log_sum = float(scores[places[best]]) - log(chances[best])
+        return log_sum, log(min(kept, 1.0)), {each: each < covered and allows(words, each) for each in places}
+    allowed = torch.nn.functional.pad(_unpack(words, scores.device)[:covered].bool(), (0, len(scores) - covered))
+    masked = torch.where(allowed, scores.float(), _LOW)
+    log_sum = float(scores.float().logsumexp(dim=-1))
+    most = min(count, len(scores))
+    places = torch.cat([each.topk(most).indices for each in (scores.float(), masked)]).tolist()
+    named = {each: bool(allowed[each]) for each in places if scores[each] > _LOW}
+    return log_sum, min(float(masked.logsumexp(dim=-1)) - log_sum, 0.0), named
+
+
+def allows(words: torch.Tensor, token_id: int) -> bool:
+    """Whether a mask int32 [ceil(V/32)] has a token."""
+    word, bit = divmod(token_id, BITS)
+    return word < words.shape[0] and bool(int(words[word]) >> bit & 1)
 
 
 def _unpack(words: torch.Tensor, device: torch.device) -> torch.Tensor:

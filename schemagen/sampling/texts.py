@@ -67,7 +67,7 @@ class Law:
         return Beginning(0, self.constraint.matcher(), torch.Generator().manual_seed(seed))
 
     def chances(self, texts: Sequence[Beginning]) -> torch.Tensor:
-        """Return the probabilities of the next token of each text: float64 [N, V]. Cost: a pass of the model over new places."""
+        """Return the probabilities of the next token of each text: float64 [N, V]. Cost: a pass over new places."""
         return distributions(self.tree.scores([text.node for text in texts]), self._sampling, "cpu")
 
     def allowed(self, text: Beginning, width: int) -> torch.Tensor:

@@ -14,11 +14,11 @@ from math import log1p
 from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.broken_logits import logits_error
-from schemagen.decode.finish_reason import allows, left_out
+from schemagen.decode.finish_reason import left_out
 from schemagen.decode.guide import leave_out
-from schemagen.decode.token_records import expectations
+from schemagen.decode.token_records import expectation
 from schemagen.masks.bitmask import allocate_token_bitmask
-from schemagen.masks.logits import has_overflow, mask_and_check, removed_mass
+from schemagen.masks.logits import allows, has_overflow, mask_and_check, removed_mass
 from schemagen.masks.rows import BITS
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ class Choices:
             return token
         masked = self._masked(matcher, scores, rest, draft)
         if self._records is not None:
-            self._records.expect(expectations(scores, masked)[0])
+            covered = min(self._words.shape[1] * BITS, scores.shape[1])
+            self._records.expect(expectation(scores[0], self._words[0], covered))
         if brevity is not None:
             brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
         wanted = None if self._guide is None else self._guide.wanted()
