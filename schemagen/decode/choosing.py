@@ -67,6 +67,7 @@ class Chooser:
         live = [row for row, text in enumerate(texts) if text.is_wanted]
         masked = self._masked(texts, scores, live)
         self._refuse_broken(texts, masked, live)
+        _note(texts, scores, masked, [row for row in live if texts[row].constraint is None and not texts[row].is_over])
         tokens = [self._pad] * len(texts)
         while live:
             live = [row for row in live if _may_choose(texts[row], masked[row])]
@@ -144,10 +145,11 @@ class Chooser:
 
 def _note(texts: Sequence[Text], scores: torch.Tensor, masked: torch.Tensor, live: Sequence[int]) -> None:
     """Note what the model expects next in the texts that ask."""
-    rows = [row for row in live if texts[row].records is not None]
-    some = (scores, masked) if len(rows) == len(scores) else (scores[rows], masked[rows])
-    for row, expected in zip(rows, expectations(*some), strict=True):
-        if (records := texts[row].records) is not None:
+    asking = [(row, records) for row in live if (records := texts[row].records) is not None]
+    for count in {records.alternatives for _, records in asking}:
+        rows, several = zip(*(each for each in asking if each[1].alternatives == count), strict=True)
+        some = (scores, masked) if len(rows) == len(scores) else (scores[[*rows]], masked[[*rows]])
+        for records, expected in zip(several, expectations(*some, count), strict=True):
             records.expect(expected)
 
 

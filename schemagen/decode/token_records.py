@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Constraint
 
-#: The likeliest tokens that a record keeps, of all tokens and of those that are allowed.
+#: The likeliest tokens that a record keeps by default, of all tokens and of those that are allowed. Two of the allowed ones
+#: at least: one beside the chosen token tells that it was not forced.
 ALTERNATIVES = 4
 #: Positions whose scores are looked at together, so that those of a long text are not in memory twice.
 _TOGETHER = 32
@@ -84,9 +85,11 @@ class Records:
     """The records of one text while it is written.
 
     Attributes:
+        alternatives: How many of the likeliest tokens each record keeps, of all and of the allowed ones.
         tokens: Those of the tokens so far.
     """
 
+    alternatives: int = ALTERNATIVES
     tokens: list[TokenRecord] = field(default_factory=list)
     _expected: Expectation | None = None
 
@@ -111,7 +114,7 @@ class Expectation:
     """The distribution of one token.
 
     Attributes:
-        scores: float [V], before the mask.
+        scores: float [V], before the mask, less the largest of them.
         log_sum: The logarithm of the sum of their exponentials.
         log_allowed: The same over the allowed tokens, less `log_sum`.
         likeliest: The likeliest tokens of all and of the allowed ones, with their scores and whether they are allowed.
@@ -133,17 +136,22 @@ class Expectation:
         return TokenRecord(token_id, float(self.scores[token_id]) - self.log_sum, self.log_allowed, tuple(others))
 
 
-def expectations(scores: torch.Tensor, masked: torch.Tensor) -> list[Expectation]:
+def expectations(scores: torch.Tensor, masked: torch.Tensor, alternatives: int = ALTERNATIVES) -> list[Expectation]:
     """Return the distributions of some positions.
 
     Args:
         scores: float [N, V].
         masked: float [N, V], the same with forbidden tokens at ``-inf``.
+        alternatives: As for `Records`.
 
-    Cost: two sums of exponentials and two searches for the largest scores, over all of them; a copy of some numbers to the CPU.
+    Cost: two copies, two sums of exponentials and two searches for the largest scores, over all of them; a copy of some numbers
+        to the CPU.
     """
+    scores, masked = scores.float(), masked.float()
+    peak = scores.amax(dim=-1, keepdim=True)  # without it, large logits would leave few digits to the differences
+    scores, masked = scores - peak, masked - peak
     sums, allowed = scores.logsumexp(dim=-1), masked.logsumexp(dim=-1)
-    count = min(ALTERNATIVES, scores.shape[-1])
+    count = min(alternatives, scores.shape[-1])
     tops = [each.topk(count, dim=-1) for each in (scores, masked)]
     rows = torch.stack([sums, allowed], dim=-1).tolist()
     ids = torch.cat([each.indices for each in tops], dim=-1)
@@ -161,7 +169,12 @@ def expectations(scores: torch.Tensor, masked: torch.Tensor) -> list[Expectation
 
 
 def records_of(
-    model: Any, prompt: Sequence[int], token_ids: Sequence[int], grammar: Constraint, budget: int | None = None
+    model: Any,
+    prompt: Sequence[int],
+    token_ids: Sequence[int],
+    grammar: Constraint,
+    budget: int | None = None,
+    alternatives: int = ALTERNATIVES,
 ) -> list[TokenRecord]:
     """Return the records of a text that is written already.
 
@@ -171,6 +184,7 @@ def records_of(
         token_ids: Those of the text, EOS included if it was generated.
         grammar: The grammar of the text.
         budget: The number of tokens that the text could have had, as its masks knew it; None for masks without one.
+        alternatives: As for `Records`.
 
     Cost: one pass of the model over prompt and text, and a mask for each token.
     """
@@ -190,5 +204,6 @@ def records_of(
         covered = min(words.shape[1] * BITS, scores.shape[1])
         ends = grammar.vocabulary.eos_token_ids
         masked, _ = mask_and_check(scores, words, range(len(some)), covered, ends=ends)
-        found += [each.of(token) for each, token in zip(expectations(scores, masked), some, strict=True)]
+        expected = expectations(scores, masked, alternatives)
+        found += [each.of(token) for each, token in zip(expected, some, strict=True)]
     return found

@@ -104,7 +104,7 @@ class Choices:
             return token
         masked = self._masked(matcher, scores, rest, draft)
         if self._records is not None:
-            self._records.expect(expectations(scores, masked)[0])
+            self._records.expect(expectations(scores, masked, self._records.alternatives)[0])
         if brevity is not None:
             brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
         wanted = None if self._guide is None else self._guide.wanted()
