@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schemagen.decode.token_records import Records, TokenRecord
     from schemagen.vocabulary import Vocabulary
 
-#: JSON has no infinity; OpenAI's API sends this for what is as good as impossible.
+#: JSON has no infinity; OpenAI's API sends this for tokens that are as good as impossible.
 _LEAST = -9999.0
 
 

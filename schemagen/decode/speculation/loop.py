@@ -107,7 +107,7 @@ class Loop:
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
         brevity: The penalties against loops and length; None for none.
-        records: Notes what the model expects at each token (`Run.records`); None if nobody asks.
+        records: Notes what the model expects at each token (`Run.records`); None for no notes.
         guide: Takes tokens back; None for none.
 
     Attributes:
