@@ -114,13 +114,15 @@ class Expectation:
     """The distribution of one token.
 
     Attributes:
-        scores: float [V], before the mask, less the largest of them.
-        log_sum: The logarithm of the sum of their exponentials.
-        log_allowed: The same over the allowed tokens, less `log_sum`.
-        likeliest: The likeliest tokens of all and of the allowed ones, with their scores and whether they are allowed.
+        scores: float [V], before the mask.
+        peak: The largest of them. It is subtracted first: beside large scores a difference would keep few digits.
+        log_sum: The logarithm of the sum of the exponentials of the scores less `peak`.
+        log_allowed: The logarithm of the probability of all allowed tokens together.
+        likeliest: The likeliest tokens of all and of the allowed ones, their scores less `peak`, and whether they are allowed.
     """
 
     scores: torch.Tensor
+    peak: float
     log_sum: float
     log_allowed: float
     likeliest: dict[int, tuple[float, bool]]
@@ -133,7 +135,8 @@ class Expectation:
             if other != token_id
         ]
         others.sort(key=lambda other: -other.log_probability)
-        return TokenRecord(token_id, float(self.scores[token_id]) - self.log_sum, self.log_allowed, tuple(others))
+        raw = float(self.scores[token_id]) - self.peak - self.log_sum
+        return TokenRecord(token_id, raw, self.log_allowed, tuple(others))
 
 
 def expectations(scores: torch.Tensor, masked: torch.Tensor, alternatives: int = ALTERNATIVES) -> list[Expectation]:
@@ -144,27 +147,26 @@ def expectations(scores: torch.Tensor, masked: torch.Tensor, alternatives: int =
         masked: float [N, V], the same with forbidden tokens at ``-inf``.
         alternatives: As for `Records`.
 
-    Cost: two copies, two sums of exponentials and two searches for the largest scores, over all of them; a copy of some numbers
-        to the CPU.
+    Cost: two sums of exponentials and two searches for the largest scores, over all of them; a copy of some numbers to the CPU.
     """
     scores, masked = scores.float(), masked.float()
-    peak = scores.amax(dim=-1, keepdim=True)  # without it, large logits would leave few digits to the differences
-    scores, masked = scores - peak, masked - peak
-    sums, allowed = scores.logsumexp(dim=-1), masked.logsumexp(dim=-1)
     count = min(alternatives, scores.shape[-1])
     tops = [each.topk(count, dim=-1) for each in (scores, masked)]
-    rows = torch.stack([sums, allowed], dim=-1).tolist()
+    peaks = [each.values[:, :1] for each in tops]
+    sums = [(each - peak).exp_().sum(dim=-1).log() for each, peak in zip((scores, masked), peaks, strict=True)]
+    allowed = sums[1] - sums[0] + (peaks[1] - peaks[0]).squeeze(-1)
+    rows = torch.stack([peaks[0].squeeze(-1), sums[0], allowed], dim=-1).tolist()
     ids = torch.cat([each.indices for each in tops], dim=-1)
-    values = torch.cat([each.values for each in tops], dim=-1).tolist()
+    values = torch.cat([each.values - peaks[0] for each in tops], dim=-1).tolist()
     fits = masked.gather(-1, ids).isfinite().tolist()
     found = []
-    for row, (log_sum, log_allowed) in enumerate(rows):
+    for row, (peak, log_sum, log_allowed) in enumerate(rows):
         likeliest = {
             token: (value, fit)
             for token, value, fit in zip(ids[row].tolist(), values[row], fits[row], strict=True)
             if value > float("-inf")
         }
-        found.append(Expectation(scores[row], log_sum, min(log_allowed - log_sum, 0.0), likeliest))
+        found.append(Expectation(scores[row], peak, log_sum, min(log_allowed, 0.0), likeliest))
     return found
 
 
