@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.free_text import text_not_opening, words
-from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text, Value
+from schemagen.calling.labels import Arguments, Begin, CallId, Reading, TaggedValue, Text, ToolName, Value
 from schemagen.calling.parameters import (
     WrittenArguments,
     as_keywords,
@@ -226,7 +226,7 @@ class _Graph:
         if has_name:
             after_is_quoted = quoted ^ (before.count('"') % 2 == 1)
             following = self.fixed(after, following, quoted=after_is_quoted)
-            following = [self.add(Part(ast.literal(name), tuple(following), label=repr(name)))]
+            following = [self.add(Part(ast.literal(name), tuple(following), label=ToolName(name)))]
             text = before
         return self.fixed(text, following, quoted=quoted)
 

@@ -186,6 +186,7 @@ class AnswerReader:
 
     Attributes:
         text: The words of the answer so far, or the text of its value.
+        pieces: Where the text is in the bytes of the tokens, piece by piece: offsets of its first byte and after its last.
         found: The complete calls.
     """
 
@@ -193,6 +194,7 @@ class AnswerReader:
         self, graph: GrammarGraph, judge: Callable[[RawCall, str], ToolCall | ToolResult], *, strict: bool = True
     ) -> None:
         self.text = ""
+        self.pieces: list[tuple[int, int]] = []
         self.found: list[ToolCall | ToolResult] = []
         self._graph = graph
         self._reader = graph.reader()
@@ -204,6 +206,8 @@ class AnswerReader:
         self._value: _Value | None = None
         self._said = 0  # characters of the words in it
         self._spaces = ""  # whitespace after words, reported if more words follow
+        self._gaps: list[tuple[int, int]] = []  # where it is
+        self._at = 0  # offset of the first byte of the open landmark that is not reported yet
         self._call: _Call | None = None
         self._fields: FieldReader | None = None  # of a typed answer
         self._events: list[CallEvent[Any]] = []
@@ -243,6 +247,11 @@ class AnswerReader:
     def data(self) -> bytes:
         """The bytes of the text so far, without special tokens."""
         return without_marks(bytes(self._reader.data))
+
+    @property
+    def length(self) -> int:
+        """How many bytes the tokens so far have, marks of special tokens included."""
+        return len(self._reader.data)
 
     @property
     def open_arguments(self) -> tuple[int, str]:
@@ -324,7 +333,7 @@ class AnswerReader:
         landmark = ways[0]
         if self._grown is None:
             self._emit_certain(frozenset([landmark.label]))
-            self._grown = _Partial(landmark.start)
+            self._grown, self._at = _Partial(landmark.start), landmark.start
             if isinstance(landmark.label, (Arguments, Begin)):
                 self._begin_arguments(landmark)
             elif isinstance(landmark.label, TaggedValue):
@@ -359,13 +368,20 @@ class AnswerReader:
 
     def _say_words(self, piece: str) -> None:
         """Report words, without whitespace around the text as a whole."""
+        start, self._at = self._at, self._at + len(piece.encode())
         piece = self._spaces + piece
         words = piece.rstrip()
         self._spaces = piece[len(words) :] if self.text or words else ""
         if words:
-            words = words if self.text else words.lstrip()
-            self.text += words
-            self._events.append(TextDelta(words))
+            end = self._at - len(self._spaces.encode())
+            bare = words if self.text else words.lstrip()
+            start += len(words.encode()) - len(bare.encode())
+            self.pieces += [*self._gaps, (start, end)]
+            self.text += bare
+            self._events.append(TextDelta(bare))
+            self._gaps = [(end, self._at)] if self._spaces else []
+        elif self._spaces and start < self._at:
+            self._gaps.append((start, self._at))
 
     def _read_fields(self, fields: FieldReader, piece: str) -> None:
         """Read more of a typed answer.
@@ -374,6 +390,8 @@ class AnswerReader:
             ValidationFailed: A field is refused.
         """
         self.text += piece
+        start, self._at = self._at, self._at + len(piece.encode())
+        self.pieces += [(start, self._at)] if piece else []
         try:
             self._events += fields.feed(piece)
         except ValidationFailed as error:

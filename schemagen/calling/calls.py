@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from schemagen.calling.tools import Tool
+    from schemagen.confidence.fields import Confidence
 
 _ALPHABET = string.ascii_letters + string.digits
 #: Characters of an id; the templates of Mistral require this length.
@@ -46,6 +47,8 @@ class ToolCall:
         json: The arguments as the model wrote them, JSON.
         content: The text before the call, or before the first of several.
         id: The id by which a result refers to the call.
+        confidence: How sure the model was of the name and the arguments, by pointers into the JSON of the call (``/name``,
+            ``/arguments/city``); None without ``confidence=True``.
     """
 
     tool: Tool[..., Any]
@@ -53,6 +56,7 @@ class ToolCall:
     json: str
     content: str = ""
     id: str = field(default_factory=new_id)
+    confidence: Confidence | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:

@@ -89,6 +89,17 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolName:
+    """The label of the name of a tool."""
+
+    name: str
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return repr(self.name)
+
+
+@dataclass(frozen=True, slots=True)
 class CallId:
     """The label of the id of a call."""
 

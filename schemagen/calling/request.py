@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from schemagen.calling.answer_format import Wire
     from schemagen.calling.labels import RawCall
     from schemagen.calling.wire_profiles import Profile
+    from schemagen.confidence.fields import Confidence
     from schemagen.decode.generate import Decoded
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint
+    from schemagen.generation import Generation
     from schemagen.grammar.grammar import Grammar
     from schemagen.request.attempts import Output
     from schemagen.request.settings import ModelAccess, Settings
@@ -201,6 +203,29 @@ class CallRequest(Request):
         options["parallel"] = form.parallel
         options["typed"] = form.returns is not None
         return render_chat(tokenizer, messages, form.tools, form.profile, **options)
+
+    def confidence(self, decoded: Decoded) -> Confidence | None:
+        """Return how sure the model was of the fields of its calls, or of a typed answer; None if that was not recorded."""
+        if decoded.records is None:
+            return None
+        from schemagen.calling.call_confidence import confidence_of_calls
+
+        return confidence_of_calls(self.wire, self.thinking, decoded)
+
+    def generation(self, value: Any, output: Output) -> Generation[Any]:
+        """Return a value with its circumstances; its calls know how sure the model was of them."""
+        found = super(CallRequest, self).generation(value, output)
+        if found.confidence is None:
+            return found
+        calls = value.found if isinstance(value, ModelTurn) else value if isinstance(value, list) else [value]
+        if not any(isinstance(call, ToolCall | ToolResult) for call in calls):
+            return found
+        from schemagen.calling.call_confidence import with_confidence
+
+        sure = [with_confidence(call, index, found.confidence) for index, call in enumerate(calls)]
+        if isinstance(value, ModelTurn):
+            return replace(found, value=replace(value, found=tuple(sure)))
+        return replace(found, value=sure if isinstance(value, list) else sure[0])
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""

@@ -141,9 +141,11 @@ class BatchCommand:
             sample=self.sample,
             id_column=self.columns.id,
             failures=failures and str(failures),
+            confidence=self.options.get("confidence"),
         )
         accepts = value_check(self.target) if self.resume and output.exists() else None
-        shape = format_of(output, self.target, prompts=self.sample is not None)
+        sure = self.options.get("confidence", False)
+        shape = format_of(output, self.target, prompts=self.sample is not None, confidence=sure)
         return Output(output, shape, key, failures=failures, resume=self.resume, accepts=accepts)
 
 

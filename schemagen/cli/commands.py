@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 import schemagen
-from schemagen.cli.console import busy, render_errors, show_data, show_note, show_text
+from schemagen.cli.console import busy, render_errors, show_confidence, show_data, show_note, show_text
 from schemagen.cli.specs import read_functions, read_spec
 
 if TYPE_CHECKING:
@@ -117,6 +117,11 @@ DraftOption = Annotated[
 ]
 
 
+ConfidenceOption = Annotated[
+    bool, typer.Option("--confidence", help="Say how sure the model is of each field, as a probability.")
+]
+
+
 def print_version(wanted: bool) -> None:
     """Print the version and stop, if the option was given."""
     if wanted:
@@ -145,25 +150,33 @@ def demo() -> None:
 
 @app.command()
 @render_errors()
-def generate(
+def generate(  # noqa: PLR0913 - every option is a parameter
     spec: SpecArgument,
     prompt: Annotated[str, typer.Argument(help="The text to turn into an instance.", show_default=False)],
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
     as_: AsOption = Format.JSON,
     draft: DraftOption = None,
+    confidence: ConfidenceOption = False,
     stream: Annotated[bool, typer.Option("--stream", help="Print the text while it is generated.")] = False,
 ) -> None:
     """Generate one instance of SPEC from PROMPT and print it, as JSON or in another format."""
     from schemagen.cli.generation import generate_one, stream_one
 
     target = read_spec(spec)
-    options = {"as_": None if as_ is Format.JSON else as_.value, "max_new_tokens": max_new_tokens, "draft": draft}
+    options = {
+        "as_": None if as_ is Format.JSON else as_.value,
+        "max_new_tokens": max_new_tokens,
+        "draft": draft,
+        "confidence": confidence or None,
+    }
     if stream:
-        show_note(stream_one(target, prompt, model=model, options=options))
-        return
-    generation = generate_one(target, prompt, model=model, options=options)
-    (show_data if as_ is Format.JSON else show_text)(generation.text)
+        generation = stream_one(target, prompt, model=model, options=options)
+    else:
+        generation = generate_one(target, prompt, model=model, options=options)
+        (show_data if as_ is Format.JSON else show_text)(generation.text)
+    if confidence:
+        show_confidence(generation)
     show_note(generation)
 
 
@@ -232,6 +245,7 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     retries: Annotated[int, typer.Option(min=0, help="Further attempts for a row whose value is refused.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Sample; row i has this seed plus i.", show_default="greedy")] = None,
     draft: DraftOption = None,
+    confidence: ConfidenceOption = False,
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
@@ -246,6 +260,8 @@ def batch(  # noqa: PLR0913 - every option is a parameter
         options["do_sample"] = True
     if draft is not None:
         options["draft"] = draft
+    if confidence:
+        options["confidence"] = True
     command = BatchCommand(
         spec=spec,
         target=read_spec(spec),

@@ -18,7 +18,7 @@ from schemagen.errors import GenerationError, SchemagenError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.panel import Panel
     from rich.table import Table
 
@@ -74,11 +74,20 @@ def show_facts(facts: list[tuple[str, str]]) -> None:
 
 def show_table(table: Table) -> None:
     """Write a table; into a file or a log, without a terminal, each row is one line, as long as it needs."""
-    console = output()
+    _print_whole(output(), table)
+
+
+def show_confidence(generation: Any) -> None:
+    """Write the text of a generation, coloured by the probability of each token, and a table of its fields; as `show_table`."""
+    _print_whole(notes(), generation.confidence.__rich__())
+
+
+def _print_whole(console: Console, shown: RenderableType) -> None:
+    """Print without wrapping lines, unless it is on a terminal."""
     if not console.is_terminal:
         unbounded = console.options.update(max_width=sys.maxsize)
-        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
-    console.print(table)
+        console.width = max(console.width, console.measure(shown, options=unbounded).maximum)
+    console.print(shown)
 
 
 def show_note(generation: Any) -> None:

@@ -14,7 +14,7 @@ values `lm.classify` sums over all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from schemagen.errors import OptionError
 from schemagen.streaming.json_reader import JsonReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from schemagen.confidence.distribution import Distribution
     from schemagen.decode.token_records import TokenRecord
@@ -134,6 +134,23 @@ class Confidence(Mapping[str, FieldConfidence]):
         """Show the fields with their probabilities."""
         return f"Confidence({', '.join(f'{path!r}: {field.probability:.3f}' for path, field in self._fields.items())})"
 
+    def within(self, path: str) -> Confidence | None:
+        """Return the confidence of a field as that of a whole: its pointers begin there. None if there is no such field.
+
+        Args:
+            path: The pointer of the field.
+        """
+        if path not in self._fields:
+            return None
+        whole = self._fields[path]
+        inner = [
+            replace(field, path=name[len(path) :], first=field.first - whole.first)
+            for name, field in self._fields.items()
+            if name == path or name.startswith(f"{path}/")
+        ]
+        last = whole.first + len(whole.tokens)
+        return Confidence(self.pieces[whole.first : last], self.tokens[whole.first : last], inner, self.vocabulary)
+
     def explain(self, path: str = "") -> str:
         """Say token by token why a field has its value: its probability, the likeliest others, what the constraint removed.
 
@@ -198,10 +215,33 @@ def confidence_of(
         ask: Returns the distribution over the values of a field, given its pointer, None where the text is no JSON, how many
             tokens come before it, and the text that these write.
     """
+    is_json = grammar.schema is not None
+    own = ask and (lambda path, before, text: ask(path if is_json else None, before, text))
+    return confidence_at(grammar.vocabulary, answer, token_ids, records, lambda text: spans_of(grammar, text), own)
+
+
+def confidence_at(
+    vocabulary: Vocabulary,
+    answer: AnswerText,
+    token_ids: Sequence[int],
+    records: Sequence[TokenRecord],
+    spans: Callable[[str], Iterable[tuple[str, int, int]]],
+    ask: Callable[[str, int, str], Distribution[Any]] | None = None,
+) -> Confidence:
+    """Return how sure the model was of some fields of an answer.
+
+    Args:
+        vocabulary: The tokens.
+        answer: As for `confidence_of`.
+        token_ids: As for `confidence_of`.
+        records: As for `confidence_of`.
+        spans: Returns the fields of the text of the answer: their names, and where they begin and end.
+        ask: As for `confidence_of`, by the name of the field.
+    """
     pieces = [answer.append(token_id) for token_id in token_ids]
     skipped = next((place for place, piece in enumerate(pieces) if piece), 0)
     fields = []
-    for path, start, end in _spans(grammar, answer.text):
+    for path, start, end in spans(answer.text):
         first, last = answer.token_at(start), answer.token_at(max(start, end - 1))
         tokens = tuple(records[first : last + 1])
         fields.append(FieldConfidence(path, answer.text[start:end], first - skipped, tokens))
@@ -209,21 +249,26 @@ def confidence_of(
     def values_at(path: str, first: int) -> Distribution[Any]:
         before = skipped + first
         assert ask is not None, "asked for below"
-        return ask(path if grammar.schema is not None else None, before, "".join(pieces[:before]))
+        return ask(path, before, "".join(pieces[:before]))
 
     own = None if ask is None else values_at
-    return Confidence(pieces[skipped:], records[skipped:], fields, grammar.vocabulary, own)
+    return Confidence(pieces[skipped:], records[skipped:], fields, vocabulary, own)
 
 
-def _spans(grammar: Grammar[Any], text: str) -> list[tuple[str, int, int]]:
+def spans_of(grammar: Grammar[Any], text: str) -> list[tuple[str, int, int]]:
     """Return the fields of a text: their names, and where they begin and end."""
     whole = ("", 0, len(text))
     if grammar.schema is not None:
-        found: list[tuple[str, int, int]] = []
-        reader = JsonReader(lambda path, *_: found.append((str(path), *reader.span)))
-        reader.feed(text)
-        return [whole, *sorted(found, key=lambda span: (span[1], -span[2]))]
+        return [whole, *json_spans(text)]
     try:
         return [whole, *((span.name, span.start, span.end) for span in grammar.spans(text))]
     except OptionError:
         return [whole]
+
+
+def json_spans(text: str) -> list[tuple[str, int, int]]:
+    """Return the fields of a JSON text inside the whole: their pointers, and where they begin and end; outer ones first."""
+    found: list[tuple[str, int, int]] = []
+    reader = JsonReader(lambda path, *_: found.append((str(path), *reader.span)))
+    reader.feed(text)
+    return sorted(found, key=lambda span: (span[1], -span[2]))

@@ -239,10 +239,11 @@ def _generate(
     started = time.perf_counter()
     if budget is not None and _may_read_ahead(model, inputs, options, grammars):
         guide = rows[0].guide()
-        extras: dict[str, Any] = {"speculation": speculation, "notes": rows[0].notes, "guide": guide}
+        notes = Records() if rows[0].notes else None
+        extras: dict[str, Any] = {"speculation": speculation, "records": notes, "guide": guide}
         run = read_ahead(model, inputs["input_ids"], grammars[0], budget, options, seed=rows[0].seed, **extras)
         generated, broken, closed = [run.token_ids], {}, [run.tally.left_out > 0]
-        records, refused = None if run.records is None else run.records.tokens, refused_in(guide)
+        records, refused = None if notes is None else notes.tokens, refused_in(guide)
     else:
         if any(row.guide() is not None for row in rows):
             raise cannot_guide()

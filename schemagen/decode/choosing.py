@@ -67,6 +67,8 @@ class Chooser:
         live = [row for row, text in enumerate(texts) if text.is_wanted]
         masked = self._masked(texts, scores, live)
         self._refuse_broken(texts, masked, live)
+        free = [row for row in live if texts[row].constraint is None and not texts[row].is_over]
+        _note(texts, scores, None, scores.shape[1], free)
         tokens = [self._pad] * len(texts)
         while live:
             live = [row for row in live if _may_choose(texts[row], masked[row])]
@@ -142,11 +144,17 @@ class Chooser:
         return tokens
 
 
-def _note(texts: Sequence[Text], scores: torch.Tensor, words: torch.Tensor, covered: int, live: Sequence[int]) -> None:
-    """Record the distribution of the next token in the texts that ask; arguments as for `LogitsProcessor.observe`."""
+def _note(
+    texts: Sequence[Text], scores: torch.Tensor, words: torch.Tensor | None, covered: int, live: Sequence[int]
+) -> None:
+    """Record the distribution of the next token in the texts that ask; arguments as for `LogitsProcessor.observe`.
+
+    Without a mask every token is allowed.
+    """
     for row in live:
         if (records := texts[row].records) is not None:
-            records.expect(expectation(scores[row], words[row], covered))
+            mask = None if words is None else words[row]
+            records.expect(expectation(scores[row], mask, covered, records.alternatives))
 
 
 def _may_choose(text: Text, masked: torch.Tensor) -> bool:

@@ -34,7 +34,7 @@ from schemagen.decode.row_sampling import (
 )
 from schemagen.decode.speculation import Loop, Run, can_read_ahead, decode_ahead
 from schemagen.decode.text import is_drawn
-from schemagen.decode.token_records import records_of
+from schemagen.decode.token_records import Records, records_of
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.threads.forking import settle_threads
@@ -129,7 +129,11 @@ class Writer:
         settle_threads()
         self._model, self._inputs, self._grammar = model, inputs, grammar
         self._seed = check_seed(seed)
-        self._extras: dict[str, Any] = {"speculation": speculation, "notes": notes, "guide": guide}
+        self._extras: dict[str, Any] = {
+            "speculation": speculation,
+            "records": Records() if notes else None,
+            "guide": guide,
+        }
         self._prompt_tokens = inputs["input_ids"].shape[1]
         self._options = complete_options(model, self._prompt_tokens, generate_kwargs, default=default_budget(grammar))
         self._budget = budget_of(model, self._options, self._prompt_tokens)
@@ -169,7 +173,7 @@ class Writer:
         generated = sequences[0, self._prompt_tokens :].tolist()
         found = self._result(generated, began, was_left_out=processor.has_left_out(generated))
         found = replace(found, masked_mass=processor.masked_mass)
-        if not self._extras["notes"]:
+        if self._extras["records"] is None:
             return found
         prompt = self._inputs["input_ids"][0].tolist()
         records = records_of(self._model, prompt, found.token_ids, self._grammar, self._budget)
@@ -219,7 +223,7 @@ def read_ahead(
         budget: The maximum number of tokens.
         options: As `complete_options` returns them.
         seed: The seed of sampling; None to draw one from torch's own random numbers.
-        extras: ``speculation``, ``notes`` and ``guide``, as for `Writer`.
+        extras: ``speculation``, ``records`` and ``guide``, as for `schemagen.decode.speculation.Loop`.
     """
     ways = _ways_of(model, grammar, options, seed, extras.get("guide"))
     return decode_ahead(model, input_ids, grammar, budget, streamer=options.get("streamer"), **extras, **ways)

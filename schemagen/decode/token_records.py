@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Constraint
 
-#: The likeliest tokens that a record keeps, of all tokens and of those that are allowed.
+#: The likeliest tokens that a record keeps by default, of all tokens and of those that are allowed. Two of the allowed ones
+#: at least: one beside the chosen token tells that it was not forced.
 ALTERNATIVES = 4
 #: Positions whose scores are looked at together, so that those of a long text are not in memory twice.
 _TOGETHER = 32
@@ -84,9 +85,11 @@ class Records:
     """The records of one text while it is written.
 
     Attributes:
+        alternatives: How many of the likeliest tokens each record keeps, of all and of the allowed ones.
         tokens: Those of the tokens so far.
     """
 
+    alternatives: int = ALTERNATIVES
     tokens: list[TokenRecord] = field(default_factory=list)
     _expected: Expectation | None = None
 
@@ -134,13 +137,20 @@ class Expectation:
         return TokenRecord(token_id, chosen - self.log_sum, self.log_allowed, tuple(alternatives))
 
 
-def expectation(scores: torch.Tensor, words: torch.Tensor, covered: int) -> Expectation:
+def expectation(
+    scores: torch.Tensor, words: torch.Tensor | None, covered: int, alternatives: int = ALTERNATIVES
+) -> Expectation:
     """Return the distribution of one position; arguments and cost as for `schemagen.masks.logits.summary_of`."""
-    return Expectation(scores, *summary_of(scores, words, covered, ALTERNATIVES))
+    return Expectation(scores, *summary_of(scores, words, covered, alternatives))
 
 
 def records_of(
-    model: Any, prompt: Sequence[int], token_ids: Sequence[int], grammar: Constraint, budget: int | None = None
+    model: Any,
+    prompt: Sequence[int],
+    token_ids: Sequence[int],
+    grammar: Constraint,
+    budget: int | None = None,
+    alternatives: int = ALTERNATIVES,
 ) -> list[TokenRecord]:
     """Return the records of a text that is written already.
 
@@ -150,6 +160,7 @@ def records_of(
         token_ids: Those of the text, EOS included if it was generated.
         grammar: The grammar of the text.
         budget: The number of tokens that the text could have had, as its masks knew it; None for masks without one.
+        alternatives: As for `Records`.
 
     Cost: one pass of the model over prompt and text, and a mask for each token.
     """
@@ -167,5 +178,5 @@ def records_of(
             left = None if budget is None else budget - first - row
             matcher.fill_next_token_bitmask(words, row, budget=left)
             matcher.accept_token(token_id)
-            found.append(expectation(scores[row], words[row], covered).of(token_id))
+            found.append(expectation(scores[row], words[row], covered, alternatives).of(token_id))
     return found

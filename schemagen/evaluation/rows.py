@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.errors import OptionError
 from schemagen.evaluation.measure import Example
 from schemagen.rows.cells import CellTable
-from schemagen.rows.formats import CSV_FIRST, CSV_LAST
+from schemagen.rows.formats import CSV_CONFIDENCE, CSV_FIRST, CSV_LAST
 from schemagen.rows.row import csv_reader
 
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ def read_examples(text: str, spec: Any, *, kind: str, prompt: str = "prompt") ->
     Raises:
         OptionError: The file has no rows, a row has no prompt or no expected answer, or a line is not JSON.
     """
-    rows = _csv_rows(text) if kind == "csv" else _json_rows(text)
-    table = CellTable(spec, {*_OF_BATCH, "prompt"})
+    rows = [*(_csv_rows(text) if kind == "csv" else _json_rows(text))]
+    beside = {*_OF_BATCH, "prompt"}
+    if rows and (*rows[0][1],)[-2:] == CSV_CONFIDENCE:  # of a run with --confidence
+        beside |= {*CSV_CONFIDENCE}
+    table = CellTable(spec, beside)
     found = [_example(row, prompt, line, table) for line, row in rows]
     if not found:
         raise OptionError("the file has no rows", fix="give one row for each prompt, with the expected answer")

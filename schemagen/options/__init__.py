@@ -82,6 +82,7 @@ class ConstrainedOptions(DecodingOptions, total=False):
     draft: bool | int | Draft
     loop_guard: bool | None
     prefer_length: int | None
+    confidence: bool
 
 
 class AnswerOptions(ConstrainedOptions, total=False):
@@ -94,7 +95,6 @@ class AnswerOptions(ConstrainedOptions, total=False):
     chat_template: bool
     tries: int
     checker: Checker | Callable[[str], str | bool | None] | None
-    confidence: bool
 
 
 class GenerateOptions(AnswerOptions, total=False):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _GROUP = 16384
 #: Columns of a CSV before and after those of the values.
 CSV_FIRST, CSV_LAST = ("index", "id"), ("error", "error_message", "error_text", "finish_reason")
+#: Its columns of confidence, after all others.
+CSV_CONFIDENCE = ("confidence", "least_confidence")
 #: Longer numbers are no index that this program has written.
 _INDEX_DIGITS = 19
 _ERROR = ("type", "code", "message", "text")
@@ -67,7 +69,10 @@ class Format(ABC):
 
 
 class JsonLinesFormat(Format):
-    """An object on each line: ``index``, perhaps ``id``, ``value`` exactly as generated and ``finish_reason``, or ``error``."""
+    """An object on each line: ``index``, perhaps ``id``, ``value`` exactly as generated and ``finish_reason``, or ``error``.
+
+    If the confidence of a value is known, its line has ``confidence`` and ``least_confidence``, too.
+    """
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:  # noqa: ARG002 - there is no header
         """Return the lines."""
@@ -82,8 +87,8 @@ class JsonLinesFormat(Format):
                 except (ValueError, RecursionError):
                     continue
                 if isinstance(found, dict) and isinstance(found.get("index"), int):
-                    reason = found.get("finish_reason") or ""
-                    result = Result(found["index"], found.get("id"), None, found.get("error"), line, reason)
+                    reason, sure = found.get("finish_reason") or "", _shares(found.get("confidence"))
+                    result = Result(found["index"], found.get("id"), None, found.get("error"), line, reason, None, sure)
                     yield replace(result, value=_value_in(line, result, found["value"])) if "value" in found else result
 
 
@@ -101,13 +106,15 @@ class CsvFormat(Format):
     Args:
         spec: The spec of the values, which decides their columns (`CellTable`).
         prompts: Whether there is a column of the prompts.
+        confidence: Whether there are columns of the confidence, the probabilities of the fields as JSON and the least of them.
     """
 
-    def __init__(self, spec: Any, *, prompts: bool = False) -> None:
-        self._prompts = prompts
+    def __init__(self, spec: Any, *, prompts: bool = False, confidence: bool = False) -> None:
+        self._prompts, self._has_confidence = prompts, confidence
         first = (*CSV_FIRST, "prompt") if prompts else CSV_FIRST
-        self._cells = CellTable(spec, {*first, *CSV_LAST})
-        self._names = [*first, *self._cells.names, *CSV_LAST]
+        last = (*CSV_LAST, *CSV_CONFIDENCE) if confidence else CSV_LAST
+        self._cells = CellTable(spec, {*first, *last})
+        self._names = [*first, *self._cells.names, *last]
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
         """Return the rows, after the header if they are the first."""
@@ -118,7 +125,8 @@ class CsvFormat(Format):
             prompt = [_text_of(result.prompt)] if self._prompts else []
             empty = [""] * len(self._cells.names)
             value = empty if result.value is None else self._cells.written(result.value)
-            rows.append([result.index, _text_of(result.id), *prompt, *value, *parts, result.finish_reason])
+            sure = [_text_of(result.confidence), result.least_confidence] if self._has_confidence else []
+            rows.append([result.index, _text_of(result.id), *prompt, *value, *parts, result.finish_reason, *sure])
         return "".join(map(_csv_line, rows)).encode("utf-8", "backslashreplace")
 
     def check(self, path: Path) -> None:
@@ -152,12 +160,26 @@ class CsvFormat(Format):
                     yield self._result(cells)
 
     def _result(self, cells: Sequence[str]) -> Result:
+        sure = None
+        if self._has_confidence:
+            *cells, sure, _ = cells
         index, name, *values, code, message, text, reason = cells
         prompt = values.pop(0) if self._prompts else None
         if code:
             error = {"code": code, "message": message, "text": text}
             return Result(int(index), name, None, error, prompt=prompt)
-        return Result(int(index), name, self._cells.read(iter(values)), finish_reason=reason, prompt=prompt)
+        value = self._cells.read(iter(values))
+        return Result(int(index), name, value, finish_reason=reason, prompt=prompt, confidence=_shares(sure))
+
+
+def _shares(found: Any) -> dict[str, float] | None:
+    """Return the confidence that an output has, perhaps as JSON text; None if it has none."""
+    try:
+        known = json.loads(found) if isinstance(found, str) else found
+    except ValueError:
+        return None
+    is_known = isinstance(known, dict) and all(isinstance(share, int | float) for share in known.values())
+    return known if is_known else None
 
 
 def _text_of(found: Any) -> str | None:
@@ -189,12 +211,18 @@ def _whole_lines(stream: Iterable[bytes], size: int | None) -> Iterator[bytes]:
 
 
 class ParquetFormat(Format):
-    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``."""
+    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``.
+
+    Args:
+        spec: The spec of the values.
+        confidence: Whether there are columns of the confidence, a map of the probabilities and the least of them.
+    """
 
     appends = False
 
-    def __init__(self, spec: Any) -> None:
+    def __init__(self, spec: Any, *, confidence: bool = False) -> None:
         parquet()
+        self._has_confidence = confidence
         self._type = value_type(spec)
         self._lines = JsonLinesFormat()
 
@@ -223,7 +251,10 @@ class ParquetFormat(Format):
                     if value is not None and self._type is not None:
                         value = json_text(value)
                     kept, reason = None if found["error"] else value, found["finish_reason"] or ""
-                    yield Result(found["index"], found.get("id"), kept, found["error"], finish_reason=reason)
+                    sure = dict(known) if (known := found.get("confidence")) else None
+                    yield Result(
+                        found["index"], found.get("id"), kept, found["error"], finish_reason=reason, confidence=sure
+                    )
 
     def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
         """Write the file, row group by row group."""
@@ -233,7 +264,8 @@ class ParquetFormat(Format):
         value = self._type if self._type is not None else pa.string()
         error = pa.struct([(name, pa.string()) for name in _ERROR])
         parts = [("index", pa.int64()), ("id", id_type), ("value", value), ("error", error)]
-        schema = pa.schema([*parts, ("finish_reason", pa.string())])
+        sure = [("confidence", pa.map_(pa.string(), pa.float64())), ("least_confidence", pa.float64())]
+        schema = pa.schema([*parts, ("finish_reason", pa.string()), *(sure if self._has_confidence else [])])
         with parquet().ParquetWriter(path, schema) as writer, lines.open("rb") as stream:
             while group := list(islice(stream, _GROUP)):
                 found = [self._columns(json.loads(line), as_text=as_text) for line in group]
@@ -245,8 +277,16 @@ class ParquetFormat(Format):
             name = json_text(name)
         if self._type is None and "value" in found:
             value = json_text(value)
-        error, reason = found.get("error"), found.get("finish_reason")
-        return {"index": found["index"], "id": name, "value": value, "error": error, "finish_reason": reason}
+        sure = found.get("confidence")
+        return {
+            "index": found["index"],
+            "id": name,
+            "value": value,
+            "error": found.get("error"),
+            "finish_reason": found.get("finish_reason"),
+            "confidence": sure and [*sure.items()],
+            "least_confidence": found.get("least_confidence"),
+        }
 
 
 def line_of(result: Result) -> str:
@@ -254,21 +294,26 @@ def line_of(result: Result) -> str:
     head = json_text({"index": result.index} | ({} if result.id is None else {"id": result.id}))[:-1]
     if result.value is not None:
         reason = f', "finish_reason": {json_text(result.finish_reason)}' if result.finish_reason else ""
-        return f'{head}, "value": {result.value}{reason}}}'
+        sure = "" if result.confidence is None else f', "confidence": {json_text(result.confidence)}'
+        sure += f', "least_confidence": {json_text(result.least_confidence)}' if sure else ""
+        return f'{head}, "value": {result.value}{reason}{sure}}}'
     return f'{head}, "error": {json_text(result.error)}}}'
 
 
-def format_of(path: Path, spec: Any, *, prompts: bool = False) -> Format:
+def format_of(path: Path, spec: Any, *, prompts: bool = False, confidence: bool = False) -> Format:
     """Return the format of a file by the ending of its name: .csv, .parquet, and JSON Lines for every other.
 
     Args:
         path: The file.
         spec: The spec of the values.
         prompts: Whether to write the prompts, too; only a CSV has a column for them.
+        confidence: Whether the confidence of the values is known.
 
     Raises:
         OptionError: The extra that it needs is not installed.
     """
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return ParquetFormat(spec)
-    return CsvFormat(spec, prompts=prompts) if path.suffix.lower() == ".csv" else JsonLinesFormat()
+        return ParquetFormat(spec, confidence=confidence)
+    if path.suffix.lower() == ".csv":
+        return CsvFormat(spec, prompts=prompts, confidence=confidence)
+    return JsonLinesFormat()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from schemagen.confidence.fields import Confidence
+
 #: The module csv refuses longer fields, and much shorter ones by default.
 _LONGEST_FIELD = 2**31 - 1
 #: Line breaks occur only between the parts of a JSON text, never within one.
@@ -72,6 +74,8 @@ class Result:
         encoded: The bytes of the result in the format of the output, if they are known.
         finish_reason: The `Generation.finish_reason` of a value; empty for a failure.
         prompt: The prompt of the row, for outputs that have it.
+        confidence: The probability of each field of a value under the constraint, by JSON pointer, "" for the whole; None if
+            nothing is known of it.
     """
 
     index: int
@@ -81,6 +85,14 @@ class Result:
     encoded: bytes | None = None
     finish_reason: str = ""
     prompt: Any = None
+    confidence: Mapping[str, float] | None = None
+
+    @property
+    def least_confidence(self) -> float | None:
+        """The least probability of a field that has no fields inside; None if nothing is known of them."""
+        known = self.confidence or {}
+        outer = {pointer.rpartition("/")[0] for pointer in known if pointer}
+        return min((share for pointer, share in known.items() if pointer not in outer), default=None)
 
     @classmethod
     def of(cls, row: Row, outcome: Generation[Any] | Failure, *, text: bool = False) -> Result:
@@ -93,7 +105,9 @@ class Result:
         """
         if isinstance(outcome, Generation):
             value = json_text(outcome.text) if text else outcome.text.translate(_ONE_LINE)
-            return cls(row.index, row.id, value, finish_reason=outcome.finish_reason, prompt=row.prompt)
+            sure = None if outcome.confidence is None else probabilities_of(outcome.confidence)
+            reason = outcome.finish_reason
+            return cls(row.index, row.id, value, finish_reason=reason, prompt=row.prompt, confidence=sure)
         error = outcome.error
         parts = {"type": type(error).__name__, "code": error.code, "message": error.fact, "text": outcome.text}
         return cls(row.index, row.id, None, parts, prompt=row.prompt)
@@ -110,6 +124,11 @@ def unwritable(index: int, why: str, text: str = "") -> Failure:
         code="no-such-column-value",
     )
     return Failure(index, None, error)
+
+
+def probabilities_of(confidence: Confidence) -> dict[str, float]:
+    """Return the probability of each field, in six digits."""
+    return {path: float(f"{field.probability:.6g}") for path, field in confidence.items()}
 
 
 def json_text(value: Any) -> str:

@@ -55,7 +55,7 @@ class Completion:
         self._shape = shape
         self._metrics = metrics
         self._jobs: list[Job] = plan.jobs(lm.vocabulary, outbox)
-        self._readers: list[Reader] = [plan.reader() for _ in self._jobs]
+        self._readers: list[Reader] = [plan.reader_of(job) for job in self._jobs]
         self._started = time.perf_counter()
         self._is_counted = False
         self._timer = None

@@ -199,10 +199,8 @@ class MicroBatches:
         if not can_read_ahead(model, inputs, options):
             return False
         ids, speculation = inputs["input_ids"], self._lm.speculation
-        notes = job.records is not None
-        own: dict[str, Any] = {"speculation": speculation, "brevity": job.brevity, "notes": notes}
+        own: dict[str, Any] = {"speculation": speculation, "brevity": job.brevity, "records": job.records}
         loop = Loop(model, ids, job.constraint, job.max_new_tokens, **own)
-        job.records = loop.run.records
         for token_ids in loop.steps():
             assert isinstance(token_ids, list), "there is no guide"
             job.take_read(token_ids)

@@ -22,6 +22,7 @@ from schemagen.decode.brevity import Brevity
 from schemagen.decode.budget import check_budget, context_of
 from schemagen.decode.options import complete_options
 from schemagen.decode.text import is_drawn
+from schemagen.decode.token_records import ALTERNATIVES, Records
 from schemagen.errors import GenerationError, SchemagenError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.reader import Part
@@ -33,6 +34,7 @@ from schemagen.request.settings import Settings, reasoning_format, token_ids_of
 from schemagen.serve.constraints import check_room
 from schemagen.serve.errors import RequestError, about, unsupported
 from schemagen.serve.jobs import Job
+from schemagen.serve.logprobs import ContentTokens
 from schemagen.serve.readers import CallReader, Reader, TextReader
 from schemagen.serve.requests import NamedTool
 
@@ -63,7 +65,7 @@ class Plan:
         constraint: The constraint of each text, thoughts included; None if it is free.
         budgets: Maximum number of tokens of the texts of each prompt.
         sampling: How tokens are drawn; None to take the likeliest.
-        reader: Makes the reader of a text.
+        reader: Makes the reader of a text, with its tokens if log-probabilities are asked for.
         traced: The grammar whose masks and fields are reported; None for no trace, as with tools and thoughts.
     """
 
@@ -72,7 +74,7 @@ class Plan:
     constraint: Constraint | None
     budgets: list[int]
     sampling: Sampling | None
-    reader: Callable[[], Reader]
+    reader: Callable[[ContentTokens | None], Reader]
     traced: Grammar | None = None
 
     def jobs(self, vocabulary: Vocabulary, outbox: Outbox) -> list[Job]:
@@ -85,6 +87,7 @@ class Plan:
         request, asked = self.request, self.request.extension
         guard = self.sampling is None if asked.loop_guard is None else asked.loop_guard
         brevity = Brevity(guard, asked.prefer_length)
+        most = None if request.likeliest is None else max(ALTERNATIVES, request.likeliest)
         found: list[Job] = []
         first = secrets.randbits(48) if request.seed is None else request.seed
         for prompt, budget in zip(self.prompts, self.budgets, strict=True):
@@ -101,11 +104,19 @@ class Plan:
                         sampling=self.sampling,
                         generator=generator,
                         brevity=brevity,
+                        records=None if most is None else Records(most),
                         stops=request.stops,
                         streams=request.stream,
                     )
                 )
         return found
+
+    def reader_of(self, job: Job) -> Reader:
+        """Return the reader of a job."""
+        top = self.request.likeliest
+        if job.records is None or top is None:
+            return self.reader(None)
+        return self.reader(ContentTokens(job.records, job.vocabulary, top))
 
 
 @dataclass(slots=True)
@@ -214,8 +225,8 @@ class Planner:
                 check_room(constraint, budget, "max_tokens")
         traced = grammar if request.extension.trace and thinking is None else None
 
-        def reader() -> Reader:
-            return TextReader(self.lm.vocabulary, constraint, request.stops, thinking)
+        def reader(tokens: ContentTokens | None) -> Reader:
+            return TextReader(self.lm.vocabulary, constraint, request.stops, thinking, tokens=tokens)
 
         return Plan(request, prompts, constraint, budgets, self._sampling(request), reader, traced)
 
@@ -247,8 +258,8 @@ class Planner:
         budget = self._budget(request, len(prompt), asked.constraint)
         check_budget(asked.constraint, budget)
 
-        def reader() -> Reader:
-            return CallReader(asked, named=named)
+        def reader(tokens: ContentTokens | None) -> Reader:
+            return CallReader(asked, named=named, tokens=tokens)
 
         return Plan(request, [prompt], asked.constraint, [budget], self._sampling(request), reader)
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Constraint
     from schemagen.prompts.reasoning_grammar import ReasoningGrammar
     from schemagen.serve.jobs import FinishReason
+    from schemagen.serve.logprobs import ContentTokens
     from schemagen.vocabulary import Vocabulary
 
-#: The key ``delta`` of a chunk.
+#: The key ``delta`` of a chunk; ``logprobs``, a list of `schemagen.serve.logprobs.Logprob`, comes beside ``content``.
 Delta: TypeAlias = "dict[str, Any]"
 
 
@@ -86,6 +87,7 @@ class TextReader(Reader):
         constraint: The constraint of the text, thoughts included; None if it is free.
         stops: Texts at which it stops; they are not part of it.
         thinking: As for `Reader`.
+        tokens: Takes the tokens of the text; None without log-probabilities.
     """
 
     def __init__(
@@ -94,17 +96,37 @@ class TextReader(Reader):
         constraint: Constraint | None,
         stops: Sequence[str] = (),
         thinking: ReasoningGrammar | None = None,
+        *,
+        tokens: ContentTokens | None = None,
     ) -> None:
         super().__init__(vocabulary, thinking)
+        self._tokens = tokens
+        self._said_length = self._read_length = 0  # characters
         self._constraint = constraint
         self._stops = stops
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
         self._waiting = ""  # text that may be the beginning of a stop text
 
     def _read(self, token_ids: Sequence[int], data: bytes) -> list[Delta]:
-        del token_ids
-        self._waiting += self._characters.decode(data)
+        first = len(self.token_ids) - len(token_ids)
+        for index, piece in enumerate(self._pieces(token_ids, data), start=first):
+            text, begin = self._characters.decode(piece), self._read_length
+            self._waiting += text
+            self._read_length += len(text)
+            if self._tokens is not None and piece:
+                self._tokens.add(index, begin, self._read_length)
         return self._said(len(self._waiting) - self._doubtful())
+
+    def _pieces(self, token_ids: Sequence[int], data: bytes) -> list[bytes]:
+        """Return what each token adds to the bytes of the answer: nothing, if it is a thought or ends the text."""
+        found = []
+        for token_id in reversed(token_ids):
+            ends = token_id in self._vocabulary.eos_token_ids
+            length = 0 if ends else len(self._vocabulary.decode([token_id]))
+            cut = max(0, len(data) - length)
+            found.append(data[cut:])
+            data = data[:cut]
+        return found[::-1]
 
     def _doubtful(self) -> int:
         """How many characters at the end may belong to a stop text."""
@@ -120,7 +142,11 @@ class TextReader(Reader):
 
     def _said(self, length: int) -> list[Delta]:
         said, self._waiting = self._waiting[:length], self._waiting[length:]
-        return [{"content": said}] if said else []
+        begin, self._said_length = self._said_length, self._said_length + length
+        if not said:
+            return []
+        tokens = {} if self._tokens is None else {"logprobs": self._tokens.take(begin, self._said_length)}
+        return [{"content": said, **tokens}]
 
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
         """Return the last deltas, and the ``finish_reason``; errors as for `Reader.end`."""
@@ -137,22 +163,29 @@ class CallReader(Reader):
     Args:
         request: The request with the format of calls.
         named: Whether a certain tool had to be called, for which OpenAI's API has the finish reason "stop".
+        tokens: Takes the tokens of the text, not those of calls; None without log-probabilities.
     """
 
-    def __init__(self, request: CallRequest, *, named: bool = False) -> None:
+    def __init__(self, request: CallRequest, *, named: bool = False, tokens: ContentTokens | None = None) -> None:
         super().__init__(request.wire.graph.vocabulary, request.thinking)
         self._graph = request.wire.graph
         self._named = named
         self._reader = AnswerReader(self._graph, _unjudged, strict=False)
         self._grows = request.wire.profile.arguments == "json"
+        self._tokens = tokens
         self._said = 0  # characters of the text
+        self._said_pieces = 0  # pieces of it
         self._sent: list[int] = []  # characters of the arguments of each call
 
     def _read(self, token_ids: Sequence[int], data: bytes) -> list[Delta]:
         del data
         found: list[Delta] = []
-        for token_id in token_ids:  # one by one, so that no call's arguments are skipped
+        first = len(self.token_ids) - len(token_ids)
+        for index, token_id in enumerate(token_ids, start=first):  # one by one, so that no call's arguments are skipped
+            begin = self._reader.length
             self._reader.read([token_id])
+            if self._tokens is not None and self._reader.length > begin:
+                self._tokens.add(index, begin, self._reader.length)
             found += self._deltas()
         return found
 
@@ -169,6 +202,10 @@ class CallReader(Reader):
             elif isinstance(event, CallCompleted):
                 found += self._arguments(event.index, event.call.json)
         found += self._content(self._reader.text[self._said :])  # of a value, whose events are fields
+        if self._tokens is not None and len(self._reader.pieces) > self._said_pieces:
+            pieces, self._said_pieces = self._reader.pieces[self._said_pieces :], len(self._reader.pieces)
+            taken = [each for start, end in pieces for each in self._tokens.take(start, end)]
+            next(delta for delta in found if "content" in delta)["logprobs"] = taken
         index, written = self._reader.open_arguments
         if self._grows and 0 <= index == len(self._sent) - 1:
             found += self._arguments(index, written)

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 Meaningless = dict[str, tuple[tuple[Any, ...], str]]
 #: The fields of completions that may only have values without effect.
 _ONLY: Meaningless = {
-    "logprobs": (
-        (None, False),
-        'leave it out; a stream with "schemagen": {"trace": true} tells how many tokens were allowed',
-    ),
-    "top_logprobs": ((None, 0), "leave it out"),
+    "top_logprobs": ((None, 0), 'write "logprobs" with a number, or ask in a chat'),
     "prompt_logprobs": ((None,), "leave it out"),
     "frequency_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "presence_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
@@ -62,6 +58,8 @@ _ONLY: Meaningless = {
 
 #: The names of efforts -> the most tokens of thoughts; 0 for none.
 EFFORTS = {"none": 0, "minimal": 128, "low": 512, "medium": DEFAULT_MAX_TOKENS, "high": 2048, "xhigh": 4096}
+#: Most of the likeliest tokens of a chat; completions give 5. Both are OpenAI's limits.
+MOST_LIKELIEST = 20
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
@@ -300,6 +298,11 @@ class CommonRequest(Harmless):
         given = self.extension.draft
         return Draft(**given.model_dump()) if isinstance(given, DraftOptions) else given or False
 
+    @property
+    def likeliest(self) -> int | None:
+        """How many of the likeliest tokens the log-probabilities of each token include; None without log-probabilities."""
+        return None
+
     def _thinking(self) -> dict[str, bool | int | None]:
         """The other fields that ask for thoughts, by name."""
         return {}
@@ -393,7 +396,9 @@ class TemplateOptions(Part):
 class ChatRequest(CommonRequest):
     """The body of ``POST /v1/chat/completions``."""
 
-    only: ClassVar[Meaningless] = {name: row for name, row in _ONLY.items() if name != "reasoning_effort"}
+    only: ClassVar[Meaningless] = {
+        name: row for name, row in _ONLY.items() if name not in ("reasoning_effort", "top_logprobs")
+    }
     messages: list[Message]
     max_completion_tokens: int | None = Field(None, ge=1)
     tools: list[FunctionTool] | None = None
@@ -401,6 +406,24 @@ class ChatRequest(CommonRequest):
     parallel_tool_calls: bool | None = None
     reasoning_effort: Effort | None = None
     chat_template_kwargs: TemplateOptions | None = None
+    logprobs: StrictBool | None = None
+    top_logprobs: StrictInt | None = Field(None, ge=0, le=MOST_LIKELIEST)
+
+    @model_validator(mode="after")
+    def _with_logprobs(self) -> ChatRequest:
+        if self.top_logprobs and not self.logprobs:
+            raise RequestError(
+                "top_logprobs is only allowed when logprobs is enabled",
+                param="top_logprobs",
+                fix='add "logprobs": true, or leave it out',
+                code="invalid-field",
+            )
+        return self
+
+    @property
+    def likeliest(self) -> int | None:
+        """As for `CommonRequest.likeliest`."""
+        return (self.top_logprobs or 0) if self.logprobs else None
 
     def _thinking(self) -> dict[str, bool | int | None]:
         options = self.chat_template_kwargs or TemplateOptions()
@@ -420,6 +443,14 @@ class CompletionRequest(CommonRequest):
     """The body of ``POST /v1/completions``; a prompt may be a text, tokens, or a list of either."""
 
     prompt: str | list[StrictInt] | list[str] | list[list[StrictInt]]
+    logprobs: Annotated[StrictInt | None, BeforeValidator(lambda given: None if given is False else given)] = Field(
+        None, ge=0, le=5
+    )
+
+    @property
+    def likeliest(self) -> int | None:
+        """As for `CommonRequest.likeliest`."""
+        return self.logprobs
 
     @property
     def prompts(self) -> list[str | list[int]]:

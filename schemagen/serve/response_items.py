@@ -17,6 +17,7 @@ from schemagen.serve.shapes import Shape, event, new_id
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from schemagen.serve.logprobs import Logprob
     from schemagen.serve.readers import Delta
     from schemagen.serve.response_requests import ResponsesRequest
     from schemagen.serve.shapes import Usage
@@ -29,7 +30,7 @@ _TEXTS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
     "content": (
         "msg",
         {"type": "message", "role": "assistant"},
-        {"type": "output_text", "annotations": [], "logprobs": []},
+        {"type": "output_text", "annotations": []},
         "response.output_text",
     ),
 }
@@ -47,31 +48,40 @@ class _TextItem:
         prefix, item, self._part, self._event = _TEXTS[kind]
         self._item = {"id": new_id(prefix), **item}
         self._at = {"item_id": self._item["id"], "output_index": index, "content_index": 0}
-        self._logprobs: dict[str, Any] = {"logprobs": []} if kind == "content" else {}
+        self._logprobs: list[dict[str, Any]] = []
         self._text = ""
         self.kind = kind
 
     @property
     def item(self) -> dict[str, Any]:
         """The item, complete."""
-        return {**self._item, "status": "completed", "content": [{**self._part, "text": self._text}]}
+        return {**self._item, "status": "completed", "content": [self._whole(**self._part)]}
+
+    def _whole(self, **told: Any) -> dict[str, Any]:
+        """Return the text so far; that of a message with log-probabilities."""
+        return {**told, "text": self._text, **self._with(self._logprobs)}
+
+    def _with(self, logprobs: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"logprobs": [*logprobs]} if self.kind == "content" else {}
 
     def begin(self) -> Iterator[Event]:
         """Yield the events of its beginning."""
         index = self._at["output_index"]
         item = {**self._item, "status": "in_progress", "content": []}
         yield {"type": "response.output_item.added", "output_index": index, "item": item}
-        yield {"type": "response.content_part.added", **self._at, "part": {**self._part, "text": ""}}
+        yield {"type": "response.content_part.added", **self._at, "part": self._whole(**self._part)}
 
-    def grow(self, piece: str) -> Iterator[Event]:
-        """Yield the event of more text."""
+    def grow(self, piece: str, logprobs: Sequence[Logprob] = ()) -> Iterator[Event]:
+        """Yield the event of more text, and of its tokens."""
         self._text += piece
-        yield {"type": f"{self._event}.delta", **self._at, "delta": piece, **self._logprobs}
+        new = [each.told for each in logprobs]
+        self._logprobs += new
+        yield {"type": f"{self._event}.delta", **self._at, "delta": piece, **self._with(new)}
 
     def end(self) -> Iterator[Event]:
         """Yield the events of its end."""
-        yield {"type": f"{self._event}.done", **self._at, "text": self._text, **self._logprobs}
-        yield {"type": "response.content_part.done", **self._at, "part": {**self._part, "text": self._text}}
+        yield self._whole(type=f"{self._event}.done", **self._at)
+        yield {"type": "response.content_part.done", **self._at, "part": self._whole(**self._part)}
 
 
 class _CallItem:
@@ -104,7 +114,7 @@ class _CallItem:
         item = {**self._item, "status": "in_progress", "arguments": ""}
         yield {"type": "response.output_item.added", "output_index": self._at["output_index"], "item": item}
 
-    def grow(self, piece: str) -> Iterator[Event]:
+    def grow(self, piece: str, _: Sequence[Logprob] = ()) -> Iterator[Event]:
         """Yield the event of more arguments."""
         self._arguments += piece
         yield {"type": "response.function_call_arguments.delta", **self._at, "delta": piece}
@@ -132,7 +142,7 @@ class _Output:
             if kind in delta:
                 if self._open is None or self._open.kind != kind:
                     yield from self._begin(_TextItem(kind, len(self.items) + (self._open is not None)))
-                yield from self._grow(delta[kind])
+                yield from self._grow(delta[kind], delta.get("logprobs", ()) if kind == "content" else ())
         for call in delta.get("tool_calls", ()):
             if "id" in call:
                 yield from self._begin(_CallItem(call, len(self.items) + (self._open is not None)))
@@ -150,9 +160,9 @@ class _Output:
         self._open = item
         yield from item.begin()
 
-    def _grow(self, piece: str) -> Iterator[Event]:
+    def _grow(self, piece: str, logprobs: Sequence[Logprob] = ()) -> Iterator[Event]:
         assert self._open is not None, "an item was begun"
-        yield from self._open.grow(piece)
+        yield from self._open.grow(piece, logprobs)
 
     def _end(self) -> Iterator[Event]:
         if self._open is not None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, field_validator
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, StrictInt, Tag, field_validator, model_validator
 
-from schemagen.serve.errors import unsupported
+from schemagen.serve.errors import RequestError, unsupported
 from schemagen.serve.requests import (
+    MOST_LIKELIEST,
     ChatRequest,
     Effort,
     Extension,
@@ -27,16 +28,16 @@ from schemagen.serve.requests import (
 )
 
 _KEEPS_NOTHING = "leave it out, and send the whole conversation as input: this server keeps no responses"
+#: The value of ``include`` that asks for log-probabilities.
+_LOGPROBS = "message.output_text.logprobs"
 _NO_SUMMARY = "leave it out: the thoughts themselves are in the answer"
 _ONLY: Meaningless = {
     "store": ((None, False), _KEEPS_NOTHING),
     "previous_response_id": ((None,), _KEEPS_NOTHING),
     "conversation": ((None,), _KEEPS_NOTHING),
     "background": ((None, False), "leave it out, and read the stream"),
-    "include": ((None, []), "leave it out: thoughts are always in the answer, and nothing else can be added"),
     "max_tool_calls": ((None,), "leave it out: it counts calls of hosted tools, and there are none"),
     "prompt": ((None,), "send its text as instructions or input"),
-    "top_logprobs": ((None, 0), "leave it out"),
     "truncation": ((None, "disabled"), "leave it out, and shorten the input yourself"),
 }
 #: Fields of chats -> their names in this API, for errors.
@@ -172,6 +173,8 @@ class ResponsesRequest(Harmless):
     stream: bool = False
     stream_options: ObfuscationOptions | None = None
     reasoning: ReasoningOptions | None = None
+    include: list[str] | None = None
+    top_logprobs: StrictInt | None = Field(None, ge=0, le=MOST_LIKELIEST)
     extension: Extension = Field(default_factory=Extension, alias="schemagen")
 
     @field_validator("tools", mode="before")
@@ -184,6 +187,29 @@ class ResponsesRequest(Harmless):
                     f"tools.{index}.type", f"a tool of type {kind!r:.40}", "pass a function, and run its calls"
                 )
         return given
+
+    @field_validator("include")
+    @classmethod
+    def _with_logprobs_alone(cls, given: list[str] | None) -> list[str] | None:
+        other = next((name for name in given or () if name != _LOGPROBS), None)
+        if other is not None:
+            raise unsupported(
+                "include",
+                f'"include": ["{other:.40}"]',
+                f'leave it out: thoughts are always in the answer, and only "{_LOGPROBS}" can be added',
+            )
+        return given
+
+    @model_validator(mode="after")
+    def _with_logprobs(self) -> ResponsesRequest:
+        if self.top_logprobs and not self.include:
+            raise RequestError(
+                f"top_logprobs is only allowed when {_LOGPROBS} is included",
+                param="top_logprobs",
+                fix=f'add "include": ["{_LOGPROBS}"], or leave it out',
+                code="invalid-field",
+            )
+        return self
 
     @cached_property
     def chat(self) -> ChatRequest:
@@ -204,6 +230,8 @@ class ResponsesRequest(Harmless):
             "tool_choice": choice,
             "max_completion_tokens": self.max_output_tokens,
             "reasoning_effort": self.reasoning and self.reasoning.effort,
+            "logprobs": True if self.include else None,
+            "top_logprobs": self.top_logprobs,
             "schemagen": self.extension,
         }
         same = ("model", "parallel_tool_calls", "temperature", "top_p", "seed", "stream")
@@ -255,6 +283,7 @@ def echoed(request: ResponsesRequest) -> dict[str, Any]:
         "previous_response_id": None,
         "store": False,
         "truncation": "disabled",
+        "top_logprobs": request.top_logprobs or 0,
     }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.serve.errors import body_of
+from schemagen.serve.logprobs import in_chat, in_completion
 from schemagen.serve.readers import joined
 from schemagen.serve.requests import ChatRequest
 
@@ -86,6 +87,8 @@ class CompletionShape(Shape):
 
     def __init__(self, request: CommonRequest, model: str) -> None:
         self._is_chat = isinstance(request, ChatRequest)
+        self._logprobs = in_chat if self._is_chat else in_completion
+        self._has_logprobs = request.likeliest is not None
         self._wants_usage = request.wants_usage
         self._model = model
         self._id = new_id("chatcmpl" if self._is_chat else "cmpl", "-")
@@ -101,7 +104,9 @@ class CompletionShape(Shape):
         for index, (deltas, reason) in enumerate(choices):
             message = joined(deltas)
             answer = {"message": {**message, "refusal": None}} if self._is_chat else {"text": message["content"] or ""}
-            written.append({"index": index, **answer, "logprobs": None, "finish_reason": reason})
+            logprobs = [each for delta in deltas for each in delta.get("logprobs", ())]
+            told = self._logprobs(logprobs) if self._has_logprobs else None
+            written.append({"index": index, **answer, "logprobs": told, "finish_reason": reason})
         return {**self._head(chunk=False), "choices": written, "usage": _counted(usage)}
 
     def opening(self, count: int) -> Iterator[bytes]:
@@ -113,8 +118,10 @@ class CompletionShape(Shape):
         self, index: int, delta: Delta, reason: str | None = None, extension: dict[str, Any] | None = None
     ) -> Iterator[bytes]:
         """Yield a chunk; see `Shape.step`."""
+        logprobs = self._logprobs(delta["logprobs"]) if "logprobs" in delta else None
+        delta = {name: value for name, value in delta.items() if name != "logprobs"}
         answer = {"delta": delta} if self._is_chat else {"text": delta.get("content", "")}
-        choice = {"index": index, **answer, "logprobs": None, "finish_reason": reason}
+        choice = {"index": index, **answer, "logprobs": logprobs, "finish_reason": reason}
         told = {} if extension is None else {"schemagen": extension}
         yield event({**self._head(chunk=True), "choices": [choice], **told})
 

@@ -41,8 +41,11 @@ def called(arguments):
 
 #: What is added to a good request -> status, code, and the field that is named.
 REFUSED = {
-    "logprobs": ({"logprobs": True}, 400, "unsupported", "logprobs"),
-    "top_logprobs": ({"top_logprobs": 2}, 400, "unsupported", "top_logprobs"),
+    "logprobs of the prompt": ({"prompt_logprobs": 1}, 400, "unsupported", "prompt_logprobs"),
+    "likeliest alone": ({"top_logprobs": 2}, 400, "invalid-field", "top_logprobs"),
+    "likeliest of tokens not wanted": ({"logprobs": False, "top_logprobs": 2}, 400, "invalid-field", "top_logprobs"),
+    "too many likeliest": ({"logprobs": True, "top_logprobs": 21}, 400, "invalid-field", "top_logprobs"),
+    "a number of logprobs": ({"logprobs": 2}, 400, "invalid-field", "logprobs"),
     "penalty": ({"frequency_penalty": 0.5}, 400, "unsupported", "frequency_penalty"),
     "bias": ({"logit_bias": {"5": 1}}, 400, "unsupported", "logit_bias"),
     "functions": ({"functions": []}, 400, "unsupported", "functions"),
@@ -266,7 +269,7 @@ def test_a_request_is_refused(client, more, status, code, param):
     ("more", "told"),
     [
         ({"messages": [{"role": "user", "content": "word " * 3000}]}, '"schemagen": {"show_schema": false}'),
-        ({"logprobs": True}, '"schemagen": {"trace": true}'),
+        ({"top_logprobs": 2}, '"logprobs": true'),
         ({"guided_json": PERSON, "max_tokens": 3}, "max_tokens"),
         ({"tools": [function("f", PERSON)], "tool_choice": "required", "max_tokens": 3}, '"max_tokens": '),
         ({"guided_json": PRODUCT}, "start the server with a higher max_alternatives"),

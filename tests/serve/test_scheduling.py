@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import schemagen
+from schemagen.decode.token_records import Records, records_of
 from schemagen.errors import LimitError
 from schemagen.options.sampling import Sampling
 from schemagen.serve import micro_batches
@@ -125,6 +126,40 @@ def test_texts_are_those_that_are_written_alone(make, own_lm, expected):
     for (spec, prompt), (tokens, reason) in zip(WORK, found, strict=True):
         assert tokens == expected[id(spec), prompt], (spec, prompt)
         assert reason == ("stop" if tokens[-1] in own_lm.vocabulary.eos_token_ids else "length")
+
+
+def test_what_the_model_expects_is_that_of_one_pass(make, own_lm, expected, monkeypatch):
+    """First alone, then among others, with a grammar or free, a text has the records of a pass over it, as it asks for them."""
+    monkeypatch.setattr(MicroBatches, "_wants_alone", lambda _, steps: steps >= 5)
+    alone = [(spec, PROMPTS[0]) for spec in SPECS]
+
+    async def main():
+        outbox = Outbox()
+        with running(make, own_lm) as scheduler:
+            jobs = [job_of(own_lm, outbox, *each, records=Records(4 + 9 * (at % 2))) for at, each in enumerate(alone)]
+            scheduler.submit(jobs[:1])
+            await outcome(jobs[0])
+            scheduler.submit(jobs[1:])
+            await asyncio.gather(*map(outcome, jobs[1:]))
+            return jobs
+
+    for job, each in zip(asyncio.run(main()), alone, strict=True):
+        assert job.generated == expected[id(each[0]), each[1]]
+        grammar = job.constraint or own_lm.compile(schemagen.Regex(r"[\s\S]*"))
+        budget = None if job.constraint is None else BUDGET
+        wanted = records_of(own_lm.model, job.token_ids, job.generated, grammar, budget, job.records.alternatives)
+        for found, oracle in zip(job.records.tokens, wanted, strict=True):
+            close = {"abs": 2e-3, "rel": 1e-3}
+            assert found.token_id == oracle.token_id
+            assert found.raw_log_probability == pytest.approx(oracle.raw_log_probability, **close)
+            if job.constraint is None:
+                assert found.log_allowed == 0
+                assert all(other.allowed for other in found.alternatives)
+                continue
+            assert found.log_allowed == pytest.approx(oracle.log_allowed, **close)
+            assert found.is_forced == oracle.is_forced
+            values = [[other.log_probability for other in each.alternatives] for each in (found, oracle)]
+            assert values[0] == pytest.approx(values[1], **close)
 
 
 def test_one_text_alone_reads_ahead(own_lm, expected):

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 import schemagen
 from schemagen.decode.row_sampling import RowSampler
 from schemagen.decode.speculation import Loop
+from schemagen.decode.token_records import Records
 from schemagen.options.sampling import Sampling
 from schemagen.options.speculation import Speculation
 from schemagen.steering.plan import guide_of
@@ -93,13 +94,13 @@ def run(seed, tp, *, sampled, tries, forced=None, notes=False):
         sampled: Whether tokens are drawn.
         tries: As for `run` of a model.
         forced: The tokens to write in place of the model's own choices.
-        notes: As for `Loop`.
+        notes: Whether the loop notes what the model expects.
     """
     grammar = schemagen.compile(tp, VOCABULARY, whitespace="compact")
     guide = Forced(forced) if forced is not None else guide_of(grammar, tries=tries)
     sampler = RowSampler([seed], Sampling()) if sampled else None
     loop = Loop(
-        model(seed % 7), torch.tensor([[1, 2, 3]]), grammar, 60, sampler=sampler, guide=guide, notes=notes,
+        model(seed % 7), torch.tensor([[1, 2, 3]]), grammar, 60, sampler=sampler, guide=guide, records=Records() if notes else None,
         speculation=Speculation(),
     )  # fmt: skip
     return loop, guide, sampler

@@ -162,6 +162,39 @@ def test_a_file_may_hold_a_grammar(tmp_path: Path) -> None:
     assert "the grammar is no regular expression" in failed.stderr
 
 
+def test_generate_says_how_sure_it_is() -> None:
+    """With --confidence the text and a table of its fields follow on stderr, streamed or not; stdout has the value alone."""
+    schema = '{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}'
+    arguments = ("generate", schema, "Ada Lovelace is 36.")
+    plain = run(*arguments)
+    assert "probability  removed" not in plain.stderr
+    (confidence,) = [schemagen.load_bundled().run(arguments[2], json.loads(schema), confidence=True).confidence]
+    for more in ((), ("--stream",)):
+        found = run(*arguments, "--confidence", *more)
+        assert (found.exit_code, found.stdout) == (0, plain.stdout)
+        lines = [line.split() for line in found.stderr.splitlines()]
+        assert plain.stdout.strip().split() in lines
+        rows = {line[0]: float(line[-2]) for line in lines if line and line[0] in ("(all)", "/name", "/age")}
+        assert rows == {
+            path or "(all)": pytest.approx(field.probability, abs=1e-3) for path, field in confidence.items()
+        }
+
+
+def test_batch_says_how_sure_it_is(tmp_path: Path) -> None:
+    """With --confidence each value has the probabilities that `run` gives; resuming needs the option again."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('"I am 12."\n"I am 9."\n', encoding="utf-8")
+    command = ("batch", AGE, str(source), "--output", str(output))
+    assert run(*command, "--confidence").exit_code == 0
+    lm = schemagen.load_bundled()
+    for row, prompt in zip(rows_of(output.read_text(encoding="utf-8")), ("I am 12.", "I am 9."), strict=True):
+        sure = lm.run(prompt, json.loads(AGE), confidence=True).confidence[""].probability
+        assert row["confidence"] == {"": pytest.approx(sure, rel=1e-3)}
+        assert row["least_confidence"] == row["confidence"][""]
+    assert "0 values, 0 failed, 2 kept" in run(*command, "--confidence", "--resume").stderr
+    assert "--confidence True, now unset" in " ".join(run(*command, "--resume").stderr.split())
+
+
 def test_generate_streams() -> None:
     """With --stream the same text is printed in pieces; within a small budget it is short, and below the least one refused."""
     schema = '{"type": "object", "properties": {"name": {"type": "string", "maxLength": 40}}, "required": ["name"]}'

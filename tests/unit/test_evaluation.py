@@ -164,6 +164,13 @@ class Only(BaseModel):
     value: str
 
 
+class Judged(BaseModel):
+    """Fields called as the columns of confidence."""
+
+    confidence: float
+    least_confidence: str
+
+
 class Dotted(BaseModel):
     """A field with a dot in its name."""
 
@@ -184,6 +191,7 @@ class Texts(BaseModel):
         (Priced, {"id": 7, "value": {"amount": 5, "currency": "EUR"}, "amount": None}),
         (Only, {"value": "hi"}),
         (Dotted, {"a.b": 5}),
+        (Judged, {"confidence": 0.5, "least_confidence": "none"}),
         (Choice("yes", "12"), "12"),
         (int, 3),
         (Texts, {"year": "2024", "note": "null", "inner": {"value": '"q"'}}),
@@ -193,9 +201,11 @@ class Texts(BaseModel):
 )
 def test_tables_of_batch_are_read_as_they_were_written(spec, value):
     """Whatever the fields are called, and whatever their texts look like."""
-    result = Result(0, "r", json.dumps(value), finish_reason="complete", prompt="x")
-    text = CsvFormat(spec, prompts=True).encode([result], first=True).decode()
-    assert read_examples(text, spec, kind="csv") == [Example("x", value)]
+    sure = {"": 0.5}
+    result = Result(0, "r", json.dumps(value), finish_reason="complete", prompt="x", confidence=sure)
+    for confidence in (False, True):
+        text = CsvFormat(spec, prompts=True, confidence=confidence).encode([result], first=True).decode()
+        assert read_examples(text, spec, kind="csv") == [Example("x", value)]
 
 
 def test_a_field_that_was_left_out_is_null():

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -17,6 +18,8 @@ import pytest
 from pydantic import AfterValidator
 
 from schemagen import GBNF
+from schemagen.confidence.fields import Confidence, FieldConfidence
+from schemagen.decode.token_records import Alternative, TokenRecord
 from schemagen.errors import GenerationError, OptionError, SchemagenError
 from schemagen.generation import Failure, Generation
 from schemagen.rows import (
@@ -93,7 +96,7 @@ class Job:
     ) -> Any:
         clock = options.pop("clock", time.monotonic)
         key = RunKey.of("spec", options.pop("spec", SPEC), model=None, **options)
-        shape = format_of(self.output, SPEC)
+        shape = format_of(self.output, SPEC, confidence=options.get("confidence", False))
         sink = Output(self.output, shape, key, failures=self.failures, resume=resume, accepts=accepts)
         source = open_source(str(self.source), Columns())
         run = RowsRun(
@@ -804,6 +807,61 @@ def test_the_reason_is_written_with_the_value(job):
         found = [json.loads(line) for line in job.output.read_text(encoding="utf-8").splitlines()]
     reasons = [row["finish_reason"] for row in found]
     assert reasons == ["budget" if index == 5 else "complete" for index in range(25)]
+
+
+def shares_of(number):
+    """Return the confidence of a row."""
+    return {"": 0.5 / (number + 1), "/n": 0.75, "/word": 0.625 if number else 1.0}
+
+
+class Sure(Answers):
+    """Answers whose fields have probabilities."""
+
+    def of(self, row):
+        found = super().of(row)
+        if not isinstance(found, Generation):
+            return found
+        fields = [
+            FieldConfidence(path, "", 0, (TokenRecord(0, math.log(share), 0.0, (Alternative(1, -9.0, True),)),))
+            for path, share in shares_of(row.index).items()
+        ]
+        return replace(found, confidence=Confidence((), (), fields, None))
+
+
+def test_the_confidence_is_written_with_the_value(job):
+    """In every format, and it stays when failures are tried again; a run without it does not go on with the output."""
+    job.run(Sure({2, 7}), confidence=True)
+    job.run(Sure({7}), confidence=True)
+    if job.output.suffix == ".parquet":
+        found = pytest.importorskip("pyarrow.parquet").read_table(job.output).to_pylist()
+        found = [{**row, "confidence": row["confidence"] and dict(row["confidence"])} for row in found]
+    elif job.output.suffix == ".csv":
+        found = list(csv.DictReader(io.StringIO(job.output.read_text(encoding="utf-8"))))
+        found = [
+            {**row, **{name: json.loads(row[name] or "null") for name in ("confidence", "least_confidence")}}
+            for row in found
+        ]
+    else:
+        found = [json.loads(line) for line in job.output.read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(found):
+        expected = None if number == 7 else shares_of(number)
+        assert row.get("confidence") == (None if expected is None else pytest.approx(expected, rel=1e-5))
+        assert row.get("least_confidence") == (None if expected is None else min(0.75, expected["/word"]))
+    read = [*format_of(job.output, SPEC, confidence=True).read(job.output, None)]
+    assert [result.confidence for result in read] == [row.get("confidence") for row in found]
+    with pytest.raises(OptionError, match="--confidence True, now unset"):
+        job.run(Answers())
+
+
+def test_the_least_confidence_is_of_a_field_without_fields():
+    """The whole is as sure as all of its fields together, which says nothing about one of them."""
+    for confidence, least in [
+        ({"": 0.1, "/a": 0.2, "/a/0": 0.5, "/a/1": 0.4, "/b": 0.3}, 0.3),
+        ({"": 0.25}, 0.25),
+        ({"": 0.1, "year": 0.5}, 0.5),
+        (None, None),
+    ]:
+        assert Result(0, None, "1", confidence=confidence).least_confidence == least
 
 
 def test_parquet_without_pyarrow_has_one_message(tmp_path, monkeypatch):

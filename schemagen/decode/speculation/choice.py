@@ -112,7 +112,7 @@ class Choices:
         masked = self._masked(matcher, scores, rest, draft)
         if self._records is not None:
             covered = min(self._words.shape[1] * BITS, scores.shape[1])
-            self._records.expect(expectation(scores[0], self._words[0], covered))
+            self._records.expect(expectation(scores[0], self._words[0], covered, self._records.alternatives))
         if brevity is not None:
             brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
         wanted = None if self._guide is None else self._guide.wanted()

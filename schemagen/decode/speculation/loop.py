@@ -107,7 +107,7 @@ class Loop:
         sampler: Draws the tokens; None for greedy search.
         budget: Whether the mask makes the text complete within `max_new_tokens`.
         brevity: The penalties against loops and length; None for none.
-        notes: Whether to record the distribution at each token (`Run.records`).
+        records: Records the distribution at each token (`Run.records`); None to record nothing.
         guide: Takes tokens back; None for none.
 
     Attributes:
@@ -125,13 +125,13 @@ class Loop:
         sampler: RowSampler | None = None,
         budget: bool = True,
         brevity: Brevity | None = None,
-        notes: bool = False,
+        records: Records | None = None,
         guide: Guide | None = None,
     ) -> None:
         from transformers import DynamicCache
 
-        self._records = Records() if notes or guide is not None else None
-        self.run = Run(records=self._records if notes else None)
+        self._records = Records() if records is None and guide is not None else records
+        self.run = Run(records=records)
         self._guide = guide
         self._numbers = None if guide is None or sampler is None else Numbers(sampler.numbers)
         self._model, self._grammar = model, grammar
