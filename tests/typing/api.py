@@ -180,6 +180,10 @@ def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None
 
 def with_circumstances(lm: schemagen.LanguageModel) -> None:
     assert_type(lm.generate("", Person), Person)
+    assert_type(lm.complete({"age": 36}, Person, "..."), Person)
+    assert_type(lm.complete([{}], list[Person], seed=0), list[Person])
+    assert_type(lm.complete({}, {"type": "object"}), Any)
+    assert_type(lm.run_complete({"age": 36}, Person), schemagen.Generation[Person])
     found = lm.run("", Person)
     assert_type(found, schemagen.Generation[Person])
     assert_type(lm.run("", list[int]), schemagen.Generation[list[int]])

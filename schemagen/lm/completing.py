@@ -1,0 +1,150 @@
+"""`Completing`: the methods of a `LanguageModel` that start from a part of the answer.
+
+| values     | records        | for                                    |
+|------------|----------------|----------------------------------------|
+| `complete` | `run_complete` | a value of which some parts are given  |
+
+Each has a twin for asyncio, whose name begins with ``a``, as in `Asking`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from typing_extensions import TypeVar
+
+from schemagen.lm.asking import in_thread
+from schemagen.options import GenerateOptions, names_of
+from schemagen.options.required import requires
+from schemagen.request.answer_request import AnswerForm
+from schemagen.request.settings import ModelAccess
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm, Unpack
+
+    from schemagen.generation import Generation
+    from schemagen.lm.spec_types import OtherSpec, Prompt, TypedSpec
+
+T = TypeVar("T", default=Any)
+
+
+class Completing(ModelAccess):
+    """The methods of a `LanguageModel` that start from a part of the answer; mixed into it."""
+
+    @overload
+    def complete(
+        self, partial: Any, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @overload
+    def complete(
+        self, partial: Any, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any: ...
+    @overload
+    def complete(
+        self, partial: Any, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @requires("partial", "spec", call='lm.complete({"name": "Ada"}, Person)')
+    def complete(
+        self, partial: Any, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any:
+        """Return a value whose given parts are kept, and whose missing parts the model writes.
+
+        Args:
+            partial: As for `run_complete`.
+            spec: As for `run_complete`.
+            prompt: As for `run_complete`.
+            options: Those of `run`.
+
+        Raises:
+            GenerationError: As `run_complete`.
+            OptionError: As `run_complete`.
+
+        Example:
+            ```python
+            person = lm.complete({"name": "Ada Lovelace"}, Person, prompt="Ada Lovelace, 36, London")
+            ```
+        """
+        return self.run_complete(partial, spec, prompt, **options).value
+
+    @overload
+    async def acomplete(
+        self, partial: Any, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @overload
+    async def acomplete(
+        self, partial: Any, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any: ...
+    @overload
+    async def acomplete(
+        self, partial: Any, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @requires("partial", "spec", call='await lm.acomplete({"name": "Ada"}, Person)')
+    async def acomplete(
+        self, partial: Any, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any:
+        """Like `complete`, in a thread, without blocking the event loop."""
+        return await in_thread(self.complete, partial, spec, prompt, **options)
+
+    @overload
+    def run_complete(
+        self, partial: Any, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[T]: ...
+    @overload
+    def run_complete(
+        self, partial: Any, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[Any]: ...
+    @overload
+    def run_complete(
+        self, partial: Any, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[T]: ...
+    @requires("partial", "spec", call='lm.run_complete({"name": "Ada"}, Person)')
+    def run_complete(
+        self, partial: Any, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[Any]:
+        """Return the `Generation` of a value whose given parts are kept, and whose missing parts the model writes.
+
+        The text has the order of the fields of the type. The model reads all given parts in the prompt, so that it knows those
+        after a missing one, too. If a single value has the given parts, it is the answer, and the model is not called.
+
+        Args:
+            partial: The given parts. A dict has keys by name or alias; a dict in it gives only some members, too. A list is
+                given whole, and so are the dicts in it, except one that lacks a required member. Of an instance of a
+                pydantic class the fields that were set are given, of a `schemagen.Partial` those that are not None, of a
+                dataclass those that are not None or may not be None by default; dicts in an instance are whole.
+            spec: A type, a JSON Schema, or a grammar compiled from one.
+            prompt: A text, or a chat; None to ask only that the value be completed.
+            options: Those of `run`.
+
+        Raises:
+            SchemaError: The type or schema cannot be compiled.
+            OptionError: The type forbids a given part (``at`` is its JSON pointer; checked before the model works), a part
+                has no JSON form, or an option is invalid.
+            BudgetError: ``max_new_tokens`` is below the length of the shortest text.
+            ValidationFailed: A custom validator refused the value, even after ``retries``; or one changes a field of a given
+                instance.
+
+        Cost: compiling the type with the given parts, a few milliseconds, besides that of `run`.
+        """
+        from schemagen.lm.filling import complete
+
+        settings, form = AnswerForm.of_call(self, options, names_of(GenerateOptions))
+        return complete(settings, form, partial, spec, prompt)
+
+    @overload
+    async def arun_complete(
+        self, partial: Any, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[T]: ...
+    @overload
+    async def arun_complete(
+        self, partial: Any, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[Any]: ...
+    @overload
+    async def arun_complete(
+        self, partial: Any, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[T]: ...
+    @requires("partial", "spec", call='await lm.arun_complete({"name": "Ada"}, Person)')
+    async def arun_complete(
+        self, partial: Any, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any:
+        """Like `run_complete`, in a thread, without blocking the event loop."""
+        return await in_thread(self.run_complete, partial, spec, prompt, **options)
