@@ -389,6 +389,16 @@ class Grammar(Generic[T]):
         return guest_engine(spec, vocabulary, options_of(self._arguments))
 
     @property
+    def resources(self) -> Mapping[str, Any] | None:
+        """The documents that references of the schema may lead to; as for `schemagen.compile`."""
+        found: Mapping[str, Any] | None = self._arguments["resources"]
+        return found
+
+    def over(self, vocabulary: Vocabulary) -> Grammar[T]:
+        """Return the same grammar over another vocabulary; errors as for `schemagen.compile`."""
+        return cast("Grammar[T]", self._compile(self.spec, vocabulary, self._arguments))
+
+    @property
     def value_schema(self) -> Any:
         """The JSON Schema of the values, in whatever format they are written; None if they are texts."""
         return self.spec.schema if isinstance(self.spec, Written) else self.schema

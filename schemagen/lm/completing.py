@@ -3,12 +3,14 @@
 | values     | records        | for                                    |
 |------------|----------------|----------------------------------------|
 | `complete` | `run_complete` | a value of which some parts are given  |
+| `repair`   | `run_repair`   | a text that is nearly one of the value |
 
 Each has a twin for asyncio, whose name begins with ``a``, as in `Asking`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import TypeVar
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.generation import Generation
-    from schemagen.lm.spec_types import OtherSpec, Prompt, TypedSpec
+    from schemagen.lm.repairing import Repair
+    from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
 
 T = TypeVar("T", default=Any)
 
@@ -148,3 +151,145 @@ class Completing(ModelAccess):
     ) -> Any:
         """Like `run_complete`, in a thread, without blocking the event loop."""
         return await in_thread(self.run_complete, partial, spec, prompt, **options)
+
+    @overload
+    def repair(
+        self, text: str, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @overload
+    def repair(
+        self, text: str, spec: TextSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> str: ...
+    @overload
+    def repair(
+        self, text: str, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any: ...
+    @overload
+    def repair(
+        self, text: str, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @requires("text", "spec", call="lm.repair(text, Person)")
+    def repair(self, text: str, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]) -> Any:
+        """Return the value that a nearly valid text was meant to be.
+
+        Args:
+            text: As for `run_repair`.
+            spec: As for `run_repair`.
+            prompt: As for `run_repair`.
+            options: Those of `run`.
+
+        Raises:
+            GenerationError: As `run_repair`.
+            LimitError: As `run_repair`.
+            OptionError: As `run_repair`.
+
+        Example:
+            ```python
+            person = lm.repair("Sure! {'name': 'Ada', 'age': '36',", Person)
+            ```
+        """
+        return self.run_repair(text, spec, prompt, **options).value
+
+    @overload
+    async def arepair(
+        self, text: str, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @overload
+    async def arepair(
+        self, text: str, spec: TextSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> str: ...
+    @overload
+    async def arepair(
+        self, text: str, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any: ...
+    @overload
+    async def arepair(
+        self, text: str, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> T: ...
+    @requires("text", "spec", call="await lm.arepair(text, Person)")
+    async def arepair(
+        self, text: str, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any:
+        """Like `repair`, in a thread, without blocking the event loop."""
+        return await in_thread(self.repair, text, spec, prompt, **options)
+
+    @overload
+    def run_repair(
+        self, text: str, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[T]: ...
+    @overload
+    def run_repair(
+        self, text: str, spec: TextSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[str]: ...
+    @overload
+    def run_repair(
+        self, text: str, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[Any]: ...
+    @overload
+    def run_repair(
+        self, text: str, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[T]: ...
+    @requires("text", "spec", call="lm.run_repair(text, Person)")
+    def run_repair(
+        self, text: str, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[Any]:
+        """Return the value that a nearly valid text was meant to be, with the edits that lead to its text.
+
+        A valid text comes back as it is. Otherwise the cheapest edits are searched for: single characters that are deleted or
+        inserted, and in JSON the usual mistakes of models as a whole, such as prose around the value, other quotes, ``True``,
+        comments, members too many. Where a value has to be invented, because it is missing or its letters or digits would
+        change, the model writes it; everything else is kept.
+
+        The optimum: no sequence of these edits to a text of the spec is cheaper. It is found without the model, so that it is
+        the same for every model, and says nothing about likelihood. The values that the model writes are then not optimal in
+        any sense, but decoded as in `run`. For patterns, choices and grammars the cheapest edits alone
+        decide, and the model is not called.
+
+        Args:
+            text: The text, at most 20,000 characters.
+            spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
+            prompt: What the text was to answer, a text or a chat, so that missing values can be found there; None if it is not
+                known.
+            options: Those of `run`. ``whitespace`` and ``property_order`` are those of the repaired text; by default "any".
+
+        Raises:
+            SchemaError: The type or schema cannot be compiled.
+            LimitError: The text is too long, or too far from a valid one.
+            OptionError: An option is invalid, or the format is not JSON.
+            ValidationFailed: A custom validator refused the value, even after ``retries``.
+
+        Cost: milliseconds for a few mistakes, seconds for a text that is hardly one of the spec; with missing values that of
+        `complete` besides.
+        """
+        from schemagen.grammar.grammar import Grammar
+        from schemagen.lm.repairing import repair
+
+        settings, form = AnswerForm.of_call(self, options, names_of(GenerateOptions))
+        whole = form.grammar(self, spec)
+        layout: Any = {"whitespace": "any", "property_order": "any"} if form.as_ == "json" else {}
+        free = replace(form, **{name: options.get(name, default) for name, default in layout.items()})
+        grammar = whole if isinstance(spec, Grammar) else free.grammar(self, spec)
+        return repair(settings, form, text, grammar, whole, prompt)
+
+    @overload
+    async def arun_repair(
+        self, text: str, spec: TypedSpec[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[T]: ...
+    @overload
+    async def arun_repair(
+        self, text: str, spec: TextSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[str]: ...
+    @overload
+    async def arun_repair(
+        self, text: str, spec: OtherSpec, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[Any]: ...
+    @overload
+    async def arun_repair(
+        self, text: str, spec: TypeForm[T], prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Repair[T]: ...
+    @requires("text", "spec", call="await lm.arun_repair(text, Person)")
+    async def arun_repair(
+        self, text: str, spec: Any, prompt: Prompt | None = None, **options: Unpack[GenerateOptions]
+    ) -> Any:
+        """Like `run_repair`, in a thread, without blocking the event loop."""
+        return await in_thread(self.run_repair, text, spec, prompt, **options)

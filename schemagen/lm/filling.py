@@ -21,6 +21,7 @@ from schemagen.request.attempts import complete_request
 from schemagen.schema.document import draft_of
 from schemagen.streaming.field_types import FieldTypes
 from schemagen.streaming.given_parts import (
+    Hole,
     Items,
     Object,
     PartialReader,
@@ -84,15 +85,22 @@ class Filling:
             SchemaError: As `schemagen.compile`.
         """
         try:
-            narrowed = self.whole.narrowed(self.schema())
+            return self.whole.narrowed(self.schema())
         except UnsatisfiableSchemaError as error:
             raise self._contradiction() from error
-        self._check_parts()
-        return narrowed
 
-    def is_unique(self) -> bool:
-        """Whether a single value has the given parts, so that nothing is missing."""
-        return not self.whole.has_values({"allOf": [self.schema(), {"not": self.schema(closed(self.given))}]})
+    def only_text(self, grammar: Grammar) -> str | None:
+        """Return a text of the only value that has the given parts, so that nothing is missing; None if there are several.
+
+        Args:
+            grammar: That of the values.
+        """
+        text = grammar.matcher().shortest_completion().decode()
+        whole = closed(self.given)
+        if any(isinstance(part, Hole) for _, part in leaves(whole)):
+            whole = PartialReader(FieldTypes(None)).read(json.loads(text), whole=True)
+        has_others = self.whole.has_values({"allOf": [self.schema(), {"not": self.schema(whole)}]})
+        return None if has_others else text
 
     def _with_whole_items(self, given: Given, path: Path) -> Given:
         """Close the objects in lists, unless they lack a member that the type requires."""
@@ -131,7 +139,7 @@ class Filling:
             fix="give another value, or leave this part out",
         )
 
-    def _check_parts(self) -> None:
+    def check_parts(self) -> None:
         """Have the validators of the type check what is given, where there are any that the schema does not express.
 
         Raises:
@@ -154,6 +162,7 @@ class Filling:
 def complete(settings: Settings, form: AnswerForm, partial: Any, spec: Any, prompt: Prompt | None) -> Generation[Any]:
     """Return the value that the model makes of a partial one; see `LanguageModel.run_complete`."""
     filling = Filling.of(form.grammar(settings.lm, spec), partial)
+    filling.check_parts()
     found = fill(settings, form, filling, DEFAULT_PROMPT if prompt is None else prompt, instruction=told(filling.given))
     if isinstance(partial, BaseModel) or dataclasses.is_dataclass(partial):
         _check_kept(partial, found)
@@ -170,8 +179,8 @@ def fill(
         GenerationError: As `schemagen.request.attempts.complete_request`.
     """
     grammar = filling.grammar()
-    if filling.is_unique():
-        text = grammar.matcher().shortest_completion().decode()
+    text = filling.only_text(grammar)
+    if text is not None:
         return Generation(grammar.validate(text), text, (), 0, 0.0, None, attempts=0, passes=0)
     request = AnswerRequest.of(settings, form, prompt, grammar, shown=filling.whole, instruction=instruction)
     return complete_request(request)

@@ -44,8 +44,8 @@ class LanguageModel(Asking, Completing, ToolCaller):
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value
     with its text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and
-    `run_map` are `batch` and `run_batch` for an iterable of any length. `complete` fills in the missing parts of a value.
-    Safe to share between
+    `run_map` are `batch` and `run_batch` for an iterable of any length. `complete` fills in the missing parts of a value,
+    `repair` those of a text. Safe to share between
     threads as far as the model is: nothing here changes after construction, except caches.
 
     Args:

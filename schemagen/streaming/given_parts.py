@@ -97,7 +97,7 @@ def json_of(given: Given) -> Any:
 
 def leaves(given: Given, path: Path = Path()) -> Iterator[tuple[Path, Given]]:  # noqa: B008 - it is immutable
     """Yield the parts that have no parts themselves, in order, each with its place."""
-    parts = _parts(given)
+    parts = parts_of(given)
     if not parts:
         yield path, given
     for step, part in parts:
@@ -110,7 +110,7 @@ def only(given: Given, count: int) -> Given:
 
 
 def _only(given: Given, left: list[int]) -> Given:
-    parts = _parts(given)
+    parts = parts_of(given)
     if not parts:
         left[0] -= 1
         return given if left[0] >= 0 else Hole()
@@ -131,7 +131,8 @@ def alone(part: Given, path: Sequence[str | int], given: Given) -> Given:
     return Items(tuple(alone(part, rest, item) if index == step else Hole() for index, item in enumerate(given.items)))
 
 
-def _parts(given: Given) -> list[tuple[str | int, Given]]:
+def parts_of(given: Given) -> list[tuple[str | int, Given]]:
+    """Return the given members or items, by key or index; none of a part without parts."""
     if isinstance(given, Object):
         return list(given.members.items())
     return list(enumerate(given.items)) if isinstance(given, Items) else []

@@ -1,0 +1,234 @@
+"""Turn nearly valid text into a value: see `LanguageModel.repair`.
+
+Idea: in two stages. `nearest_text` finds the text of the grammar to which the cheapest edits lead, without the model. It
+settles what is kept, and where something is missing. Then the values that had to be invented are holes in a value whose other
+parts are given, and the model fills them in as in `LanguageModel.complete`.
+
+A value is a hole if all of its text was inserted; a string, number or constant also if letters or digits of it were inserted
+or deleted. A value that was only written otherwise, such as ``'Ada'`` for ``"Ada"``, is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from schemagen.checks import check_text
+from schemagen.errors import OptionError, ValidationFailed
+from schemagen.grammar.misspelt_json import respellings
+from schemagen.grammar.nearest_text import Step, nearest_text
+from schemagen.lm.filling import Filling, fill
+from schemagen.schema.checks import validator
+from schemagen.streaming.given_parts import Hole, Items, Object, Scalar, leaves, parts_of
+from schemagen.streaming.json_spans import read_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from schemagen.generation import Generation
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.lm.spec_types import Prompt
+    from schemagen.request.answer_request import AnswerForm
+    from schemagen.request.settings import Settings
+    from schemagen.streaming.given_parts import Given
+    from schemagen.streaming.json_spans import Span
+
+T = TypeVar("T")
+
+#: The prompt of a call without one.
+DEFAULT_PROMPT = "Correct the text below."
+_BROKEN = "This text means the value, but it is not valid. Write what it says, and add what is missing:"
+_MARKS_OF_NUMBERS = frozenset("+-.")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A part of a text that is replaced.
+
+    Attributes:
+        start: The index of its first character.
+        end: The index after its last character; the same as ``start`` to insert something.
+        replacement: The new text; empty to delete the part.
+    """
+
+    start: int
+    end: int
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repair(Generic[T]):
+    """A value that was made of a text, with the edits that led to it.
+
+    Attributes:
+        value: The validated instance.
+        text: The text of the value: the given text after the edits.
+        edits: The edits, in the order of the text; none if it was valid.
+        cost: The cost of the cheapest edits, without what the model wrote in place of inserted values; 0 if the text was
+            valid. `schemagen.grammar.nearest_text` and `schemagen.grammar.misspelt_json` have the costs.
+        generation: The generation of the missing values; None if the model was not called.
+    """
+
+    value: T
+    text: str
+    edits: tuple[Edit, ...]
+    cost: float = 0.0
+    generation: Generation[T] | None = None
+
+
+def repair(
+    settings: Settings, form: AnswerForm, text: str, grammar: Grammar, whole: Grammar, prompt: Prompt | None
+) -> Repair[Any]:
+    """Return the value that a text was meant to be; see `LanguageModel.run_repair`.
+
+    Args:
+        settings: Of the call.
+        form: How the model writes what is missing.
+        text: The text.
+        grammar: The grammar of valid texts.
+        whole: The grammar of the texts that the model writes.
+        prompt: As for `LanguageModel.run_repair`.
+    """
+    check_text("repair", text)
+    if grammar.schema is None and grammar.value_schema is not None:
+        raise OptionError(
+            "repair of a text that is not JSON",
+            why="what has to be invented is told from what is kept in JSON alone",
+            fix="leave as_ out, and give JSON; or ask for the text again: lm(prompt, spec, as_=...)",
+        )
+    if is_valid(grammar, text):
+        return Repair(grammar.validate(text), text, ())
+    is_json = grammar.schema is not None
+    nearest = nearest_text(grammar, text, respellings(text) if is_json else None)
+    marked = MarkedText(text, [piece for step in nearest.steps for piece in _split(step)])
+    if not is_json:
+        return Repair(grammar.validate(marked.text), marked.text, marked.edits(), nearest.cost)
+    spans = read_spans(marked.text)
+    given = _given(spans, marked)
+    if not any(isinstance(part, Hole) for _, part in leaves(given)):
+        return Repair(grammar.validate(marked.text), marked.text, marked.edits(), nearest.cost)
+    asked = DEFAULT_PROMPT if prompt is None else prompt
+    found = fill(settings, form, Filling(whole, given), asked, instruction=f"{_BROKEN}\n{text}")
+    marked = marked.replaced(dict(_written(given, spans, found.text, read_spans(found.text))))
+    return Repair(found.value, marked.text, marked.edits(), nearest.cost, found if found.attempts else None)
+
+
+def is_valid(grammar: Grammar, text: str) -> bool:
+    """Whether a text is one of a grammar, or JSON in another layout of a value that the schema and the type allow."""
+    matcher = grammar.matcher()
+    if matcher.accept_bytes(text.encode("utf-8", "surrogatepass")) and matcher.is_accepting():
+        return True
+    if grammar.schema is None:
+        return False
+    try:
+        grammar.validate(text)
+        return bool(validator(grammar.schema, grammar.resources).is_valid(json.loads(text)))
+    except (ValidationFailed, ValueError, RecursionError):
+        return False
+
+
+class MarkedText:
+    """A new text, of which it is known what became of each character of the given text.
+
+    Args:
+        given: The given text.
+        pieces: The steps to the new text, each of one new character at most.
+    """
+
+    def __init__(self, given: str, pieces: Sequence[Step]) -> None:
+        self._given, self._pieces = given, list(pieces)
+        self._offsets = list(accumulate((len(piece.text) for piece in pieces), initial=0))[:-1]
+        self.text = "".join(piece.text for piece in pieces)
+
+    def is_hole(self, span: Span) -> bool:
+        """Whether a value was invented; of a container, whether all of it was."""
+        inside = self._pieces[bisect_left(self._offsets, span.start) : bisect_right(self._offsets, span.end - 1)]
+        if all(piece.kind == "inserted" for piece in inside if piece.text):
+            return True
+        if span.parts is not None:
+            return False
+        return self._is_changed_string(span) if self.text[span.start] == '"' else self._is_changed_scalar(span)
+
+    def _is_changed_string(self, span: Span) -> bool:
+        """Whether the text between the quotes is not the one that was given."""
+        low, high = bisect_right(self._offsets, span.start), bisect_left(self._offsets, span.end)
+        opening = self._pieces[low - 1]
+        inside = self._pieces[low:high]
+        return opening.kind == "inserted" or any(
+            (piece.kind == "inserted" and piece.text.isalnum()) or self._is_lost(piece) for piece in inside
+        )
+
+    def _is_changed_scalar(self, span: Span) -> bool:
+        """Whether a number or constant has other characters than were given there."""
+        low, high = bisect_left(self._offsets, span.start), bisect_right(self._offsets, span.end)
+        for offset, piece in zip(self._offsets[low:high], self._pieces[low:high], strict=True):
+            if piece.kind == "inserted" and offset < span.end and piece.text:
+                return True
+            # Beside the value, what was deleted at once is a comment or the like, and no part of it.
+            if self._is_lost(piece) and (span.start < offset < span.end or piece.end - piece.start == 1):
+                return True
+        return False
+
+    def _is_lost(self, piece: Step) -> bool:
+        """Whether letters or digits, or the marks of a number, were deleted."""
+        lost = self._given[piece.start : piece.end] if piece.kind == "deleted" else ""
+        return any(character.isalnum() or character in _MARKS_OF_NUMBERS for character in lost)
+
+    def replaced(self, parts: dict[tuple[int, int], str]) -> MarkedText:
+        """Return the text with other values in some places, which are given by their start and end."""
+        pieces = list(self._pieces)
+        for (start, end), text in parts.items():
+            low, high = bisect_left(self._offsets, start), bisect_left(self._offsets, end)
+            for index in range(low, high):
+                pieces[index] = replace(self._pieces[index], text="", kind="inserted")
+            pieces[low] = replace(pieces[low], text=text)
+        return MarkedText(self._given, pieces)
+
+    def edits(self) -> tuple[Edit, ...]:
+        """Return the edits that lead from the given text to this one."""
+        runs = [list(run) for is_kept, run in groupby(self._pieces, lambda piece: piece.kind == "kept") if not is_kept]
+        found = [Edit(run[0].start, run[-1].end, "".join(piece.text for piece in run)) for run in runs]
+        return tuple(edit for edit in found if edit.replacement != self._given[edit.start : edit.end])
+
+
+def _split(step: Step) -> Iterator[Step]:
+    """Yield a step as steps of one new character at most; the first one has what was given in their place."""
+    yield replace(step, text=step.text[:1])
+    for character in step.text[1:]:
+        yield Step(step.end, step.end, character, step.kind)
+
+
+def _given(span: Span, marked: MarkedText) -> Given:
+    """Return the parts of a value that are kept."""
+    if marked.is_hole(span):
+        return Hole()
+    if span.parts is not None:
+        parts = {step: _given(part, marked) for step, part in span.parts.items()}
+        is_list = marked.text[span.start] == "["
+        return (
+            Items(tuple(parts.values()))
+            if is_list
+            else Object({str(key): part for key, part in parts.items()}, is_closed=True)
+        )
+    return Scalar((json.loads(marked.text[span.start : span.end]),))
+
+
+def _written(given: Given, span: Span, text: str, found: Span) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the places of holes, each with what was written there.
+
+    Args:
+        given: The parts that are kept.
+        span: Their places.
+        text: The text in which nothing is missing.
+        found: The places of its parts.
+    """
+    if isinstance(given, Hole):
+        yield (span.start, span.end), text[found.start : found.end]
+        return
+    for step, part in parts_of(given):
+        assert span.parts is not None, "it has the given parts"
+        assert found.parts is not None, "so does what was written"
+        yield from _written(part, span.parts[step], text, found.parts[step])
