@@ -81,15 +81,14 @@ def _around(text: str) -> Iterator[tuple[int, Respelling]]:
 
 def _at(text: str, start: int) -> Iterator[Respelling]:
     """Yield other ways to write a part that begins at a place."""
-    if (end := skipped(text, start)) > start:
-        yield Respelling(end, "", _LOSSLESS)
-    if text[start] == ",":
-        end = _member_end(text, skipped(text, start + 1))
-        if end is not None:
-            yield Respelling(end, "", _MEMBER)
+    if (after := skipped(text, start)) > start:
+        yield Respelling(after, "", _LOSSLESS)
+    last = _member_end(text, skipped(text, start + 1)) if text[start] == "," else None
+    if last is not None:
+        yield Respelling(last, "", _MEMBER)
     if text[start] in CLOSING and _may_open(text, start):
-        for value, end in _strings(text, start):
-            yield from _as_json(text, value, end)
+        for value, closed in _strings(text, start):
+            yield from _as_json(text, value, closed)
     elif _begins_word(text, start):
         yield from _bare(text, start)
     else:

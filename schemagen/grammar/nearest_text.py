@@ -229,7 +229,8 @@ class _Search:
     def __init__(self, places: _Places, text: str, respellings: Mapping[int, Sequence[Respelling]]) -> None:
         self._places, self._text, self._respellings = places, text, respellings
         self._costs: dict[tuple[int, int], int] = {(0, places.start): 0}
-        self._origins: dict[tuple[int, int], tuple[tuple[int, int], Step]] = {}
+        #: Pair -> the pair before it, and the text and the kind of the step between them.
+        self._origins: dict[tuple[int, int], tuple[tuple[int, int], str, str]] = {}
 
     def run(self) -> NearestText:
         """Return the nearest text.
@@ -237,48 +238,51 @@ class _Search:
         Raises:
             LimitError: It is too far away.
         """
-        length, done = len(self._text), set[tuple[int, int]]()
-        waiting = [(0, 0, 0, self._places.start)]
+        costs, origins, done = self._costs, self._origins, set[tuple[int, int]]()
+        waiting = [(0, 0, self._places.start)]
         while waiting:
-            cost, _, position, place = heappop(waiting)
-            pair = position, place
+            cost, behind, place = heappop(waiting)
+            pair = -behind, place
             if pair in done:
                 continue
             done.add(pair)
-            if position == length and self._places.is_end(place):
+            if pair[0] == len(self._text) and self._places.is_end(place):
                 return NearestText(self._path(pair), _shown(cost))
-            if len(self._costs) > MAX_PAIRS:
+            if len(costs) > MAX_PAIRS:
                 raise self._too_far(_shown(cost))
-            for step, after, more in self._steps(position, place):
-                reached = step.end, after
-                if cost + more < self._costs.get(reached, cost + more + 1):
-                    self._costs[reached] = cost + more
-                    self._origins[reached] = pair, step
-                    heappush(waiting, (cost + more, -step.end, step.end, after))
+            for end, after, more, text, kind in self._steps(*pair):
+                reached, total = (end, after), cost + more
+                if total < costs.get(reached, total + 1):
+                    costs[reached] = total
+                    origins[reached] = pair, text, kind
+                    heappush(waiting, (total, -end, after))
         raise AssertionError("a grammar has a text")
 
-    def _steps(self, position: int, place: int) -> Iterator[tuple[Step, int, int]]:
-        """Yield the ways to go on, each with the place after it and its cost."""
+    def _steps(self, position: int, place: int) -> Iterator[tuple[int, int, int, str, str]]:
+        """Yield the ways to go on: the position and the place after it, its cost, its text and its kind."""
         if position < len(self._text):
             character = self._text[position]
             after = self._places.after(place, character)
             if after != _DEAD:
-                yield Step(position, position + 1, character, "kept"), after, 0
-            yield Step(position, position + 1, "", "deleted"), place, _ONE + 1
+                yield position + 1, after, 0, character, "kept"
+            yield position + 1, place, _ONE + 1, "", "deleted"
         for text, after in self._places.insertions(place):
-            yield Step(position, position, text, "inserted"), after, _ONE
+            yield position, after, _ONE, text, "inserted"
         for other in self._respellings.get(position, ()):
             after = self._places.after(place, other.text)
             if after != _DEAD:
-                kind = "respelt" if other.text else "deleted"
-                lost = 0 if other.text else other.end - position
-                yield Step(position, other.end, other.text, kind), after, round(other.cost * 100) * _HUNDREDTH + lost
+                cost = round(other.cost * 100) * _HUNDREDTH
+                if other.text:
+                    yield other.end, after, cost, other.text, "respelt"
+                else:
+                    yield other.end, after, cost + other.end - position, "", "deleted"
 
     def _path(self, pair: tuple[int, int]) -> tuple[Step, ...]:
         steps = list[Step]()
         while pair in self._origins:
-            pair, step = self._origins[pair]
-            steps.append(step)
+            end = pair[0]
+            pair, text, kind = self._origins[pair]
+            steps.append(Step(pair[0], end, text, kind))
         return tuple(reversed(steps))
 
     def _too_far(self, cost: float) -> LimitError:

@@ -250,7 +250,8 @@ class Completing(ModelAccess):
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
             prompt: What the text was to answer, a text or a chat, so that missing values can be found there; None if it is not
                 known.
-            options: Those of `run`. ``whitespace`` and ``property_order`` are those of the repaired text; by default "any".
+            options: Those of `run`. The repaired text has the ``whitespace`` and ``property_order`` of the options or of the
+                compiled grammar; what is not given may be any.
 
         Raises:
             SchemaError: The type or schema cannot be compiled.
@@ -266,10 +267,12 @@ class Completing(ModelAccess):
 
         settings, form = AnswerForm.of_call(self, options, names_of(GenerateOptions))
         whole = form.grammar(self, spec)
-        layout: Any = {"whitespace": "any", "property_order": "any"} if form.as_ == "json" else {}
-        free = replace(form, **{name: options.get(name, default) for name, default in layout.items()})
-        grammar = whole if isinstance(spec, Grammar) else free.grammar(self, spec)
-        return repair(settings, form, text, grammar, whole, prompt)
+        free: Any = {name: "any" for name in ("whitespace", "property_order") if name not in options}
+        grammar = whole
+        if not isinstance(spec, Grammar) and form.as_ == "json":
+            grammar = replace(form, **free).grammar(self, spec)
+        any_layout = grammar is not whole and len(free) == 2
+        return repair(settings, form, text, prompt, grammar=grammar, whole=whole, any_layout=any_layout)
 
     @overload
     async def arun_repair(

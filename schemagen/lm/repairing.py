@@ -80,7 +80,14 @@ class Repair(Generic[T]):
 
 
 def repair(
-    settings: Settings, form: AnswerForm, text: str, grammar: Grammar, whole: Grammar, prompt: Prompt | None
+    settings: Settings,
+    form: AnswerForm,
+    text: str,
+    prompt: Prompt | None,
+    *,
+    grammar: Grammar,
+    whole: Grammar,
+    any_layout: bool,
 ) -> Repair[Any]:
     """Return the value that a text was meant to be; see `LanguageModel.run_repair`.
 
@@ -88,9 +95,10 @@ def repair(
         settings: Of the call.
         form: How the model writes what is missing.
         text: The text.
+        prompt: As for `LanguageModel.run_repair`.
         grammar: The grammar of valid texts.
         whole: The grammar of the texts that the model writes.
-        prompt: As for `LanguageModel.run_repair`.
+        any_layout: Whether JSON in a layout that the grammar does not have is valid, too.
     """
     check_text("repair", text)
     if grammar.schema is None and grammar.value_schema is not None:
@@ -99,7 +107,7 @@ def repair(
             why="what has to be invented is told from what is kept in JSON alone",
             fix="leave as_ out, and give JSON; or ask for the text again: lm(prompt, spec, as_=...)",
         )
-    if is_valid(grammar, text):
+    if is_valid(grammar, text, any_layout=any_layout):
         return Repair(grammar.validate(text), text, ())
     is_json = grammar.schema is not None
     nearest = nearest_text(grammar, text, respellings(text) if is_json else None)
@@ -116,12 +124,15 @@ def repair(
     return Repair(found.value, marked.text, marked.edits(), nearest.cost, found if found.attempts else None)
 
 
-def is_valid(grammar: Grammar, text: str) -> bool:
-    """Whether a text is one of a grammar, or JSON in another layout of a value that the schema and the type allow."""
+def is_valid(grammar: Grammar, text: str, *, any_layout: bool) -> bool:
+    """Whether a text is one of a grammar, or JSON in another layout of a value that the schema and the type allow.
+
+    Other layouts are more whitespace than the grammar has, or numbers with more digits.
+    """
     matcher = grammar.matcher()
     if matcher.accept_bytes(text.encode("utf-8", "surrogatepass")) and matcher.is_accepting():
         return True
-    if grammar.schema is None:
+    if grammar.schema is None or not any_layout:
         return False
     try:
         grammar.validate(text)

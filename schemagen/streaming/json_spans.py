@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
-from json.decoder import scanstring
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_BARE = re.compile(r"[^ \t\n\r,\]}]+")
+#: A string, or the text of a number or constant.
+_SCALAR = re.compile(r'"(?:[^"\\]|\\.)*"|[^ \t\n\r,\]}]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,13 @@ def read_spans(text: str) -> Span:
 
 
 def _value(text: str, start: int) -> Span:
-    if text[start] in "{[":
-        return _container(text, start)
-    if text[start] == '"':
-        return Span(start, scanstring(text, start + 1)[1])
-    match = _BARE.match(text, start)
+    return _container(text, start) if text[start] in "{[" else Span(start, _end_of_scalar(text, start))
+
+
+def _end_of_scalar(text: str, start: int) -> int:
+    match = _SCALAR.match(text, start)
     assert match is not None, "the text is valid"
-    return Span(start, match.end())
+    return match.end()
 
 
 def _container(text: str, start: int) -> Span:
@@ -46,8 +47,8 @@ def _container(text: str, start: int) -> Span:
     while text[at] not in "]}":
         step: str | int = len(parts)
         if text[start] == "{":
-            step, at = scanstring(text, at + 1)
-            at = _skip(text, _skip(text, at) + 1)
+            end = _end_of_scalar(text, at)
+            step, at = json.loads(text[at:end]), _skip(text, _skip(text, end) + 1)
         parts[step] = _value(text, at)
         at = _skip(text, parts[step].end)
         if text[at] == ",":
