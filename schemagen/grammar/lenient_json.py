@@ -59,7 +59,7 @@ class Reader:
         start: Where the value begins.
 
     Attributes:
-        at: The place after what was read.
+        at: The place after the last character that was read.
     """
 
     def __init__(self, text: str, start: int) -> None:

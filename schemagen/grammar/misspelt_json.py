@@ -100,7 +100,7 @@ def _at(text: str, start: int) -> Iterator[Respelling]:
 
 
 def _may_open(text: str, start: int) -> bool:
-    """Whether a quote may be the first one of a string, by what is before it."""
+    """Whether a quote may be the first one of a string, by the text before it."""
     before = text[:start].rstrip()
     between = text[len(before) : start]
     if not before or before[-1] in "{[(,:=" or "\n" in between:

@@ -14,7 +14,7 @@ Optimum: no sequence of these steps to a text of the grammar costs less, and non
 Among equals the choice is arbitrary, but always the same.
 
 Invariants: texts that go on alike share a place (`Matcher.place`), so that the pairs are few: some places for each string of a
-schema, whatever is in it. What may follow at a place is asked of the grammar once.
+schema, whatever its text. The grammar is asked once for each place which characters may follow.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Respelling:
 
     Attributes:
         end: Where the part ends.
-        text: What it is replaced by; empty to delete it.
+        text: The text in its place; empty to delete it.
         cost: In steps of 0.01.
     """
 
@@ -60,7 +60,7 @@ class Respelling:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A part of the given text, and what has become of it.
+    """A part of the given text, and the new text in its place.
 
     Attributes:
         start: Where the part begins.
@@ -118,12 +118,12 @@ def nearest_text(
 
 @dataclass(slots=True)
 class _Place:
-    """What may follow at a place.
+    """The continuations of a place.
 
     Attributes:
         matcher: A cursor there; it never moves.
         steps: Character -> the place after it.
-        insertions: What may be inserted, and the place after it; None if it was not asked for yet.
+        insertions: The texts that may be inserted, and the places after them; None if they are not known yet.
     """
 
     matcher: Matcher

@@ -251,7 +251,7 @@ class Completing(ModelAccess):
             prompt: What the text was to answer, a text or a chat, so that missing values can be found there; None if it is not
                 known.
             options: Those of `run`. The repaired text has the ``whitespace`` and ``property_order`` of the options or of the
-                compiled grammar; what is not given may be any.
+                compiled grammar; any of these if neither names it.
 
         Raises:
             SchemaError: The type or schema cannot be compiled.

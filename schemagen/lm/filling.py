@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 #: The prompt of a call without one.
 DEFAULT_PROMPT = "Complete this value."
-_KEEP = "These parts of the answer are given. Write them as they are, and add what is missing:"
+_KEEP = "These parts of the answer are given. Write them as they are, and add the missing ones:"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Filling:
         )
 
     def check_parts(self) -> None:
-        """Have the validators of the type check what is given, where there are any that the schema does not express.
+        """Have the validators of the type check the given parts, where there are any that the schema does not express.
 
         Raises:
             OptionError: One refuses a part.
@@ -172,7 +172,7 @@ def complete(settings: Settings, form: AnswerForm, partial: Any, spec: Any, prom
 def fill(
     settings: Settings, form: AnswerForm, filling: Filling, prompt: Prompt, *, instruction: str
 ) -> Generation[Any]:
-    """Have the model write what is missing.
+    """Have the model write the missing parts.
 
     Raises:
         OptionError: The type forbids a given part.

@@ -1,8 +1,8 @@
 """Turn nearly valid text into a value: see `LanguageModel.repair`.
 
 Idea: in two stages. `nearest_text` finds the text of the grammar to which the cheapest edits lead, without the model. It
-settles what is kept, and where something is missing. Then the values that had to be invented are holes in a value whose other
-parts are given, and the model fills them in as in `LanguageModel.complete`.
+settles which parts are kept, and where others are missing. Then the values that had to be invented are holes in a value whose
+other parts are given, and the model fills them in as in `LanguageModel.complete`.
 
 A value is a hole if all of its text was inserted; a string, number or constant also if letters or digits of it were inserted
 or deleted. A value that was only written otherwise, such as ``'Ada'`` for ``"Ada"``, is kept.
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 #: The prompt of a call without one.
 DEFAULT_PROMPT = "Correct the text below."
-_BROKEN = "This text means the value, but it is not valid. Write what it says, and add what is missing:"
+_BROKEN = "This text is not valid yet. Write its value, and add the missing parts:"
 _MARKS_OF_NUMBERS = frozenset("+-.")
 
 
@@ -93,7 +93,7 @@ def repair(
 
     Args:
         settings: Of the call.
-        form: How the model writes what is missing.
+        form: How the model writes the missing values.
         text: The text.
         prompt: As for `LanguageModel.run_repair`.
         grammar: The grammar of valid texts.
@@ -104,7 +104,7 @@ def repair(
     if grammar.schema is None and grammar.value_schema is not None:
         raise OptionError(
             "repair of a text that is not JSON",
-            why="what has to be invented is told from what is kept in JSON alone",
+            why="the repair finds out in JSON alone which values are kept and which are invented",
             fix="leave as_ out, and give JSON; or ask for the text again: lm(prompt, spec, as_=...)",
         )
     if is_valid(grammar, text, any_layout=any_layout):
@@ -178,7 +178,7 @@ class MarkedText:
         for offset, piece in zip(self._offsets[low:high], self._pieces[low:high], strict=True):
             if piece.kind == "inserted" and offset < span.end and piece.text:
                 return True
-            # Beside the value, what was deleted at once is a comment or the like, and no part of it.
+            # Beside the value, a longer part that was deleted is a comment or the like.
             if self._is_lost(piece) and (span.start < offset < span.end or piece.end - piece.start == 1):
                 return True
         return False
@@ -206,7 +206,7 @@ class MarkedText:
 
 
 def _split(step: Step) -> Iterator[Step]:
-    """Yield a step as steps of one new character at most; the first one has what was given in their place."""
+    """Yield a step as steps of one new character at most; the first one replaces the given text."""
     yield replace(step, text=step.text[:1])
     for character in step.text[1:]:
         yield Step(step.end, step.end, character, step.kind)
@@ -228,7 +228,7 @@ def _given(span: Span, marked: MarkedText) -> Given:
 
 
 def _written(given: Given, span: Span, text: str, found: Span) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield the places of holes, each with what was written there.
+    """Yield the places of holes, each with the text that the model wrote there.
 
     Args:
         given: The parts that are kept.
@@ -241,5 +241,5 @@ def _written(given: Given, span: Span, text: str, found: Span) -> Iterator[tuple
         return
     for step, part in parts_of(given):
         assert span.parts is not None, "it has the given parts"
-        assert found.parts is not None, "so does what was written"
+        assert found.parts is not None, "so does the text of the model"
         yield from _written(part, span.parts[step], text, found.parts[step])

@@ -105,7 +105,7 @@ def leaves(given: Given, path: Path = Path()) -> Iterator[tuple[Path, Given]]:  
 
 
 def only(given: Given, count: int) -> Given:
-    """Return the first so many of the `leaves`, with what is around them; the others are left open."""
+    """Return the first so many of the `leaves`, with the objects and lists around them; the others are left open."""
     return _only(given, [count])
 
 

@@ -53,7 +53,7 @@ def _narrowed_schema(inner: Any, schema: Json) -> Any:
     if not isinstance(inner, dict):
         return {"allOf": [inner, schema]}
     draft = draft_of(inner)
-    if draft <= 7 and "$ref" in inner:  # a reference hides what is beside it, an address, too
+    if draft <= 7 and "$ref" in inner:  # a reference hides its siblings, an address among them
         inner = {
             **{key: value for key, value in inner.items() if key in ANNOTATIONS},
             "allOf": [{"$ref": inner["$ref"]}],

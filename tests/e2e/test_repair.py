@@ -48,14 +48,14 @@ class Node(BaseModel):
     next: Optional[Node] = None
 
 
-def edited(text: str, found: schemagen.lm.Repair[Any]) -> str:
+def edited(text: str, found: schemagen.Repair[Any]) -> str:
     """Return a text after the edits of a repair."""
     for edit in reversed(found.edits):
         text = text[: edit.start] + edit.replacement + text[edit.end :]
     return text
 
 
-def check(lm: Any, text: str, spec: Any, found: schemagen.lm.Repair[Any]) -> None:
+def check(lm: Any, text: str, spec: Any, found: schemagen.Repair[Any]) -> None:
     """Check that the text of a repair is one of the spec, denotes its value, and is the given text after the edits."""
     grammar = lm.compile(spec, whitespace="any", property_order="any")
     matcher = grammar.matcher()

@@ -187,7 +187,7 @@ def with_circumstances(lm: schemagen.LanguageModel) -> None:
     assert_type(lm.repair("{", Person), Person)
     assert_type(lm.repair("ye", schemagen.Regex("yes")), str)
     assert_type(lm.repair("{", {"type": "object"}, "..."), Any)
-    assert_type(lm.run_repair("{", list[int]), schemagen.lm.Repair[list[int]])
+    assert_type(lm.run_repair("{", list[int]), schemagen.Repair[list[int]])
     found = lm.run("", Person)
     assert_type(found, schemagen.Generation[Person])
     assert_type(lm.run("", list[int]), schemagen.Generation[list[int]])
