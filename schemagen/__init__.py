@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from schemagen.lm.generator import Generator
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
-    from schemagen.lm.repairing import Repair
     from schemagen.lm.scoring import Score
     from schemagen.lm.stream import Stream
     from schemagen.masks.bitmask import (
@@ -122,7 +121,6 @@ _HOMES = {
     "Regex": "schemagen.grammar.specs",
     "Report": "schemagen.schema.report",
     "Rows": "schemagen.rows.callable",
-    "Repair": "schemagen.lm.repairing",
     "Score": "schemagen.lm.scoring",
     "Stream": "schemagen.lm.stream",
     "StructuralTag": "schemagen.structural_tags.spec",
@@ -206,7 +204,6 @@ __all__ = [
     "Partial",
     "PatternError",
     "Regex",
-    "Repair",
     "Report",
     "Rows",
     "SchemaError",

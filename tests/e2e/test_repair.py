@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, create_model
 
 import schemagen
 from schemagen.errors import BudgetError, LimitError, OptionError, OptionTypeError, ValidationFailed
+from schemagen.lm import Repair
 from schemagen.testing import random_text
 
 PROMPT = "Ada Lovelace, 36, lives in London"
@@ -48,14 +49,14 @@ class Node(BaseModel):
     next: Optional[Node] = None
 
 
-def edited(text: str, found: schemagen.Repair[Any]) -> str:
+def edited(text: str, found: Repair[Any]) -> str:
     """Return a text after the edits of a repair."""
     for edit in reversed(found.edits):
         text = text[: edit.start] + edit.replacement + text[edit.end :]
     return text
 
 
-def check(lm: Any, text: str, spec: Any, found: schemagen.Repair[Any]) -> None:
+def check(lm: Any, text: str, spec: Any, found: Repair[Any]) -> None:
     """Check that the text of a repair is one of the spec, denotes its value, and is the given text after the edits."""
     grammar = lm.compile(spec, whitespace="any", property_order="any")
     matcher = grammar.matcher()
