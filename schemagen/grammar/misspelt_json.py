@@ -26,6 +26,9 @@ from schemagen.grammar.nearest_text import Respelling
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: Most unescaped quotes in a string, and characters of a bare text and of a text with a number: so that reading takes no longer
+#: than the search.
+_MAX_INNER_QUOTES, _MAX_BARE, _MAX_NUMBER = 20, 200, 80
 _LOSSLESS, _KEY, _AROUND, _MEMBER = 0.01, 3.0, 2.5, 3.5
 #: The number in a text that has one.
 _NUMBER = re.compile(r"[^\d+-]*?([-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\D*")
@@ -122,10 +125,10 @@ def _strings(text: str, start: int) -> Iterator[tuple[str, int]]:
     yield value, end
     closing = CLOSING[text[start]]
     parts = [value]
-    while end < len(text) and not _ENDS_STRING.match(text, end):
-        again = Reader(text, end - 1)
-        if text[end - 1] != closing or text[end - 1] not in CLOSING:
+    while end < len(text) and len(parts) <= _MAX_INNER_QUOTES and not _ENDS_STRING.match(text, end):
+        if closing not in CLOSING:  # curly quotes are not the same at both ends
             return
+        again = Reader(text, end - 1)
         parts.append(closing + again.string())
         end = min(again.at, len(text))
         yield "".join(parts), end
@@ -144,7 +147,7 @@ def _bare(text: str, start: int) -> Iterator[Respelling]:
     line = text[start : reader.at].rstrip()
     if not isinstance(value, bool) and isinstance(value, int | float):
         yield Respelling(start + len(line), json.dumps(value), _LOSSLESS)
-    if not _NOT_BARE.search(line):
+    if len(line) <= _MAX_BARE and not _NOT_BARE.search(line):
         yield from _as_json(text, line, start + len(line))
 
 
@@ -156,7 +159,7 @@ def _as_json(text: str, value: str, end: int) -> Iterator[Respelling]:
         yield Respelling(end, _CONSTANTS[word], _LOSSLESS)
     if word in _ANSWERS:
         yield Respelling(end, _ANSWERS[word])
-    number = _NUMBER.fullmatch(value)
+    number = _NUMBER.fullmatch(value) if len(value) <= _MAX_NUMBER else None
     if number is not None:
         cost = _LOSSLESS if number.group(1) == value.strip() else 1
         yield from (Respelling(end, written, cost) for written in _numbers(number.group(1)))
@@ -190,7 +193,7 @@ def _member_end(text: str, start: int) -> int | None:
             return None
         reader.at = skipped(text, colon + 1)
         reader.value(0)
-    except (ValueError, KeyError):
+    except ValueError:
         return None
     return min(reader.at, len(text))
 

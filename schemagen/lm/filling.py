@@ -96,6 +96,8 @@ class Filling:
             grammar: That of the values.
         """
         text = grammar.matcher().shortest_completion().decode()
+        if not text:  # the vocabulary cannot write it
+            return None
         whole = closed(self.given)
         if any(isinstance(part, Hole) for _, part in leaves(whole)):
             whole = PartialReader(FieldTypes(None)).read(json.loads(text), whole=True)

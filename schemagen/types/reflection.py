@@ -135,6 +135,9 @@ def _describe(tp: Any) -> tuple[TypeAdapter[Any], ReadSchema]:
 
 def _portable(tp: Any, outer: tuple[Any, ...] = ()) -> Any:
     """Rebuild a `typing.TypedDict` as one of typing_extensions, which is what pydantic reads before Python 3.12."""
+    if typing_extensions.get_origin(tp) is typing_extensions.Annotated:
+        parts = (_portable(tp.__origin__, outer), *tp.__metadata__)
+        return tp if parts[0] is tp.__origin__ else typing_extensions.Annotated[parts]
     if not _is_old_typed_dict(tp) or tp in outer:
         return tp
     hints = typing_extensions.get_type_hints(tp, include_extras=True)
