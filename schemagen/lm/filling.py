@@ -148,7 +148,7 @@ class Filling:
             OptionError: One refuses a part.
         """
         types = FieldTypes(_type_of(self.whole))
-        if types.at(Path()) is None or not any(entry.status == "checked_after" for entry in self.whole.report.entries):
+        if types.at(Path()) is None or not self.whole.report.of_status("checked_after"):
             return
         for path, part in leaves(self.given):
             if not path:
