@@ -23,7 +23,7 @@ from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from schemagen import _core
     from schemagen.context_free.spans import Span
@@ -424,6 +424,16 @@ class Grammar(Generic[T]):
                 )
             spec = type(self.spec)(frozen_spec(spec))
         return cast("Grammar[T]", self._compile(spec, self.vocabulary, self._arguments))
+
+    def reordered(self, objects: Sequence[Sequence[str]]) -> Grammar[T]:
+        """Return the grammar of the same values, with keys in the order of those objects.
+
+        Args:
+            objects: As `schemagen.schema.key_order.keys_of_objects` returns them.
+        """
+        from schemagen.types.narrowed import reordered
+
+        return cast("Grammar[T]", self._compile(reordered(self.spec, objects), self.vocabulary, self._arguments))
 
     def has_values(self, schema: dict[str, Any]) -> bool:
         """Whether a further JSON Schema allows any of the values; arguments and errors as for `narrowed`.

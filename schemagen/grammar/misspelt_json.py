@@ -2,10 +2,11 @@
 
 | mistake | cost |
 |---|---|
-| a string in single or curly quotes, with unescaped characters in it or without its end; a bare word; a comment | 0.01 |
+| a string in single or curly quotes, with line breaks in it or without its end; a bare word; a comment; a comma too many | 0.01 |
+| a quote in a string that is not escaped | 0.6 |
 | ``True``, ``None`` and the like; a number or constant as a string, a string as a number or constant | 0.01 |
 | a number with words around it, such as "36 years"; yes and no | 1 |
-| text before or after the value, such as prose and code fences | 1 each |
+| text before or after the value, such as prose and code fences; all of a text without brackets | 1 each |
 | a string, number or word in place of another value: it is deleted as a whole | 1, a key 3 |
 | an object around the value, or a list | 2.5, and its end |
 | a member that is too many | 3.5 |
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: Most unescaped quotes in a string, and characters of a bare text and of a text with a number: so that reading takes no longer
 #: than the search.
 _MAX_INNER_QUOTES, _MAX_BARE, _MAX_NUMBER = 20, 200, 80
-_LOSSLESS, _KEY, _AROUND, _MEMBER = 0.01, 3.0, 2.5, 3.5
+_LOSSLESS, _INNER_QUOTE, _KEY, _AROUND, _MEMBER = 0.01, 0.6, 3.0, 2.5, 3.5
 #: The number in a text that has one.
 _NUMBER = re.compile(r"[^\d+-]*?([-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\D*")
 _CONSTANTS = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null"}
@@ -42,6 +43,7 @@ _OPENING = re.compile(r"[{\[]")
 _ENDS_STRING = re.compile(r"\s*(?:[,:}\]]|$)")
 #: A line with one of these is more than a bare text.
 _NOT_BARE = re.compile(r'["{\[]|:\s')
+_ENDS_LIST = re.compile(r"\s*(?:[}\]]|$)")
 _ENDS_KEY = re.compile(r"""["']?\s*:""")
 _BEFORE_WORD = re.compile(r"[\w$]")
 
@@ -64,10 +66,11 @@ def respellings(text: str) -> dict[int, list[Respelling]]:
 
 
 def _around(text: str) -> Iterator[tuple[int, Respelling]]:
-    """Yield the text before and after each value that stands outside of others, and the text as a whole, to be deleted."""
-    yield 0, Respelling(len(text), "")
-    ends = {text.rfind(bracket) + 1 for bracket in "}]"}
+    """Yield the text before and after each value that stands outside of others; without any, the text as a whole."""
+    ends = set[int]()
     start = 0
+    if _OPENING.search(text) is None:
+        yield 0, Respelling(len(text), "")
     while (opening := _OPENING.search(text, start)) is not None:
         if opening.start():
             yield 0, Respelling(opening.start(), "")
@@ -77,6 +80,8 @@ def _around(text: str) -> Iterator[tuple[int, Respelling]]:
         end = _value_end(text, opening.start())
         start = opening.end() if end is None else end
         ends |= set() if end is None else {end}
+    if not ends:
+        ends = {text.rfind(bracket) + 1 for bracket in "}]"}
     for end in sorted(ends):
         if 0 < end < len(text):
             yield end, Respelling(len(text), "")
@@ -86,12 +91,14 @@ def _at(text: str, start: int) -> Iterator[Respelling]:
     """Yield other ways to write a part that begins at a place."""
     if (after := skipped(text, start)) > start:
         yield Respelling(after, "", _LOSSLESS)
+    if text[start] == "," and _ENDS_LIST.match(text, start + 1):
+        yield Respelling(start + 1, "", _LOSSLESS)
     last = _member_end(text, skipped(text, start + 1)) if text[start] == "," else None
     if last is not None:
         yield Respelling(last, "", _MEMBER)
     if text[start] in CLOSING and _may_open(text, start):
-        for value, closed in _strings(text, start):
-            yield from _as_json(text, value, closed)
+        for inner, (value, closed) in enumerate(_strings(text, start)):
+            yield from _as_json(text, value, closed, _LOSSLESS + inner * _INNER_QUOTE)
     elif _begins_word(text, start):
         yield from _bare(text, start)
     else:
@@ -151,9 +158,16 @@ def _bare(text: str, start: int) -> Iterator[Respelling]:
         yield from _as_json(text, line, start + len(line))
 
 
-def _as_json(text: str, value: str, end: int) -> Iterator[Respelling]:
-    """Yield a part of a text as a string, as the constant or the number that it names, and nothing in its place."""
-    yield Respelling(end, json.dumps(value, ensure_ascii=False), _LOSSLESS)
+def _as_json(text: str, value: str, end: int, cost: float = _LOSSLESS) -> Iterator[Respelling]:
+    """Yield a part of a text as a string, as the constant or the number that it names, and nothing in its place.
+
+    Args:
+        text: The text.
+        value: The part, without quotes.
+        end: The index after it.
+        cost: That of the string.
+    """
+    yield Respelling(end, json.dumps(value, ensure_ascii=False), cost)
     word = value.strip().lower()
     if word in _CONSTANTS:
         yield Respelling(end, _CONSTANTS[word], _LOSSLESS)

@@ -8,10 +8,19 @@ path may go on by
 - inserting a character, and any number of characters after it that have no alternative, at a cost of 1,
 - one of the `Respelling`s that begin there, for its own cost.
 
-A character has no alternative if the text may not end before it, and no other may stand there, whitespace aside.
+A character has no alternative if the text may not end before it, and no other may stand there, whitespace aside. After the
+last character of the given text, the shortest way to an end is inserted (`Matcher.shortest_completion`), at a cost of 1, or
+of 1.02 with letters or digits in it: that a text was cut off is one mistake, however much is missing. Keeping a character
+costs 0.05 in a string whose opening quote was inserted: otherwise the cheapest way to read anything would be as the content
+of a string.
 
-Optimum: no sequence of these steps to a text of the grammar costs less, and none that costs as much deletes fewer characters.
-Among equals the choice is arbitrary, but always the same.
+Inserted characters are ASCII wherever ASCII may stand. In free text, where more than 20 bytes may follow, they are a quote, a
+backslash, the letter a, or the first character of the shortest way to an end: any other leads nowhere else, unless texts have
+to differ, as the keys of a dict do.
+
+Optimum: no sequence of these steps to a text of the grammar costs less, and none that costs as much has less of this:
+characters that are deleted, and twice the letters and digits that are inserted. Among equals the choice is arbitrary, but
+always the same.
 
 Invariants: texts that go on alike share a place (`Matcher.place`), so that the pairs are few: some places for each string of a
 schema, whatever its text. The grammar is asked once for each place which characters may follow.
@@ -33,14 +42,23 @@ if TYPE_CHECKING:
     from schemagen.grammar.grammar import Grammar
 
 #: Most characters of the given text, and most pairs of the search.
-MAX_CHARACTERS, MAX_PAIRS = 20_000, 400_000
+MAX_CHARACTERS, MAX_PAIRS = 20_000, 300_000
+#: Most places of the grammar that are looked at: each takes some hundredths of a millisecond.
+MAX_PLACES = 60_000
 #: Most characters that are inserted at once.
 _MAX_RUN = 256
-#: A cost of 1 and one of 0.01, as against one deleted character.
+#: A cost of 1 and one of 0.01, as against one deleted character, which decides between equals.
 _ONE = 100 << 20
 _HUNDREDTH = 1 << 20
 _WHITESPACE = frozenset(b" \t\n\r")
 _DEAD = -1
+#: Added to a place in a string whose opening quote was inserted.
+_INVENTED = 1 << 40
+#: From so many bytes on that may follow, a text is free.
+_FREE = 20
+_LIKELY = frozenset(b'"\\a')
+#: Most beginnings of characters of several bytes that lead to different places.
+_MAX_BEGINNINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +158,17 @@ class _Places:
         self._numbers: dict[int, int] = {}
         self.start = self._number(grammar.matcher())
 
+    def __len__(self) -> int:
+        """Return the number of places that were found."""
+        return len(self._places)
+
     def is_end(self, place: int) -> bool:
         """Whether a text may end there."""
         return self._places[place].matcher.is_accepting()
+
+    def is_free(self, place: int) -> bool:
+        """Whether almost anything may follow there, as in a string."""
+        return len(self._allowed(place)) > _FREE
 
     def after(self, place: int, text: str) -> int:
         """Return the place after some characters; `_DEAD` if they may not follow."""
@@ -166,13 +192,23 @@ class _Places:
             found = self._places[place].insertions = [(text, end) for end, text in runs.items()]
         return found
 
+    def completion(self, place: int) -> str:
+        """Return the shortest way to an end."""
+        return self._places[place].matcher.shortest_completion().decode()
+
+    def _only_byte(self, place: int) -> int | None:
+        """Return the byte that has no alternative; None if there are several, or if the text may end."""
+        if self.is_end(place):
+            return None
+        allowed = self._allowed(place)
+        visible = [byte for byte in allowed if byte not in _WHITESPACE] or allowed
+        return visible[0] if len(visible) == 1 else None
+
     def _run(self, text: str, place: int) -> Iterator[tuple[str, int]]:
         """Yield a text, then the same with each character after it that has no alternative."""
         yield text, place
-        while len(text) < _MAX_RUN and not self.is_end(place):
-            allowed = self._allowed(place)
-            visible = [byte for byte in allowed if byte not in _WHITESPACE] or allowed
-            only = self._characters(place, visible) if len(visible) == 1 else {}
+        while len(text) < _MAX_RUN and (byte := self._only_byte(place)) is not None:
+            only = self._characters(place, [byte])
             if len(only) != 1:
                 return
             ((character, place),) = only.items()
@@ -180,18 +216,33 @@ class _Places:
             yield text, place
 
     def _characters(self, place: int, first: Sequence[int] | None = None) -> dict[str, int]:
-        """Return the characters that may follow, one for each place after them."""
+        """Return the characters to insert, with the places after them, which all differ; see the module."""
+        allowed = first or self._allowed(place)
+        tried = [byte for byte in allowed if byte < 0x80] or allowed
+        if len(tried) > _FREE:
+            likely = {*_LIKELY, *self._places[place].matcher.shortest_completion()[:1]}
+            tried = [byte for byte in tried if byte in likely] or tried
         found: dict[int, str] = {}
-        waiting = [(bytes([byte]), self._moved(place, bytes([byte]))) for byte in first or self._allowed(place)]
-        seen: set[tuple[int, int]] = set()
-        while waiting:
-            data, after = waiting.pop(0)
-            if _is_whole(data):
-                found.setdefault(after, data.decode())
-            elif (len(data), after) not in seen:  # other beginnings of a character that go on alike
-                seen.add((len(data), after))
-                waiting += [(data + bytes([b]), self._moved(after, bytes([b]))) for b in self._allowed(after)]
+        for data, after in self._expanded([(b"", place)], tried):
+            found.setdefault(after, data.decode())
         return {character: after for after, character in found.items()}
+
+    def _expanded(self, waiting: list[tuple[bytes, int]], first: Sequence[int]) -> list[tuple[bytes, int]]:
+        """Return the characters that begin with some bytes, each with the place after it."""
+        whole = list[tuple[bytes, int]]()
+        allowed: Sequence[int] | None = first
+        while waiting:
+            longer: dict[tuple[int, int], tuple[bytes, int]] = {}
+            for data, place in waiting:
+                for byte in allowed or self._allowed(place):
+                    after = self._moved(place, bytes([byte]))
+                    more = data + bytes([byte])
+                    if _is_whole(more):
+                        whole.append((more, after))
+                    else:  # other beginnings of a character that go on alike are left out
+                        longer.setdefault((_size(more), after), (more, after))
+            waiting, allowed = list(longer.values())[:_MAX_BEGINNINGS], None
+        return whole
 
     def _allowed(self, place: int) -> list[int]:
         """Return the bytes that may follow, whitespace last: of two that lead to one place the first is inserted."""
@@ -217,10 +268,13 @@ def _shown(cost: int) -> float:
     return cost // _HUNDREDTH / 100
 
 
+def _size(data: bytes) -> int:
+    """Return how many bytes a character has, by its first one."""
+    return 1 if data[0] < 0x80 else 2 if data[0] < 0xE0 else 3 if data[0] < 0xF0 else 4
+
+
 def _is_whole(data: bytes) -> bool:
-    """Whether the bytes of a character are complete; its first byte says how many there are."""
-    first = data[0]
-    return len(data) == (1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4)
+    return len(data) == _size(data)
 
 
 class _Search:
@@ -246,9 +300,9 @@ class _Search:
             if pair in done:
                 continue
             done.add(pair)
-            if pair[0] == len(self._text) and self._places.is_end(place):
+            if pair[0] > len(self._text):
                 return NearestText(self._path(pair), _shown(cost))
-            if len(costs) > MAX_PAIRS:
+            if len(costs) > MAX_PAIRS or len(self._places) > MAX_PLACES:
                 raise self._too_far(_shown(cost))
             for end, after, more, text, kind in self._steps(*pair):
                 reached, total = (end, after), cost + more
@@ -259,15 +313,25 @@ class _Search:
         raise AssertionError("a grammar has a text")
 
     def _steps(self, position: int, place: int) -> Iterator[tuple[int, int, int, str, str]]:
-        """Yield the ways to go on: the position and the place after it, its cost, its text and its kind."""
-        if position < len(self._text):
-            character = self._text[position]
-            after = self._places.after(place, character)
-            if after != _DEAD:
-                yield position + 1, after, 0, character, "kept"
-            yield position + 1, place, _ONE + 1, "", "deleted"
+        """Yield the ways to go on: the position and the place after it, its cost, its text and its kind.
+
+        After the end of the text the position is one more.
+        """
+        invented, place = place & _INVENTED, place & ~_INVENTED
+        if position == len(self._text):
+            text = self._places.completion(place)
+            invents = any(map(str.isalnum, text))
+            yield position + 1, place, (_ONE + 2 * invents * _HUNDREDTH) * bool(text), text, "inserted"
+            return
+        character = self._text[position]
+        after = self._places.after(place, character)
+        if after != _DEAD:
+            cost = 5 * _HUNDREDTH if invented else 0
+            yield position + 1, after | (0 if character == '"' else invented), cost, character, "kept"
+        yield position + 1, place | invented, _ONE + 1, "", "deleted"
         for text, after in self._places.insertions(place):
-            yield position, after, _ONE, text, "inserted"
+            opened = _INVENTED if text[-1] == '"' and self._places.is_free(after) else 0
+            yield position, after | opened, _ONE + 2 * sum(map(str.isalnum, text)), text, "inserted"
         for other in self._respellings.get(position, ()):
             after = self._places.after(place, other.text)
             if after != _DEAD:
@@ -280,14 +344,16 @@ class _Search:
     def _path(self, pair: tuple[int, int]) -> tuple[Step, ...]:
         steps = list[Step]()
         while pair in self._origins:
-            end = pair[0]
+            end = min(pair[0], len(self._text))
             pair, text, kind = self._origins[pair]
-            steps.append(Step(pair[0], end, text, kind))
+            if text or end > pair[0]:
+                steps.append(Step(pair[0], end, text, kind))
         return tuple(reversed(steps))
 
     def _too_far(self, cost: float) -> LimitError:
         return LimitError(
-            f"the nearest text was not found among {MAX_PAIRS:,} places",
-            why=f"the edits of the {len(self._text):,} characters cost more than {cost:g}",
+            f"the nearest text was not found in {len(self._costs):,} steps through {len(self._places):,} places",
+            why=f"the limits are {MAX_PAIRS:,} and {MAX_PLACES:,}; the edits of the {len(self._text):,} characters cost more "
+            f"than {cost:g}",
             fix="give the part of the text with the value, or ask the model for a new answer: lm(prompt, spec)",
         )

@@ -240,10 +240,10 @@ class Completing(ModelAccess):
         comments, members too many. Where a value has to be invented, because it is missing or its letters or digits would
         change, the model writes it; everything else is kept.
 
-        The optimum: no sequence of these edits to a text of the spec is cheaper. It is found without the model, so that it is
-        the same for every model, and says nothing about likelihood. The values that the model writes are then not optimal in
-        any sense, but decoded as in `run`. For patterns, choices and grammars the cheapest edits alone
-        decide, and the model is not called.
+        The optimum: no sequence of these edits to a text of the spec is cheaper, with keys in the order of the text, and the
+        shortest end after its last character. It is found without the model, so that it is the same for every model, and says
+        nothing about likelihood. The values that the model writes are then not optimal in any sense, but decoded as in `run`.
+        For patterns, choices and grammars the cheapest edits alone decide, and the model is not called.
 
         Args:
             text: The text, at most 20,000 characters.
@@ -259,20 +259,21 @@ class Completing(ModelAccess):
             OptionError: An option is invalid, or the format is not JSON.
             ValidationFailed: A custom validator refused the value, even after ``retries``.
 
-        Cost: milliseconds for a few mistakes, seconds for a text that is hardly one of the spec; with missing values that of
-        `complete` besides.
+        Cost: tenths of a second for a few mistakes, seconds for a text that is hardly one of the spec; with missing values
+        that of `complete` besides.
         """
         from schemagen.grammar.grammar import Grammar
-        from schemagen.lm.repairing import repair
+        from schemagen.lm.repairing import Valid, repair
 
         settings, form = AnswerForm.of_call(self, options, names_of(GenerateOptions))
         whole = form.grammar(self, spec)
-        free: Any = {name: "any" for name in ("whitespace", "property_order") if name not in options}
-        grammar = whole
-        if not isinstance(spec, Grammar) and form.as_ == "json":
-            grammar = replace(form, **free).grammar(self, spec)
-        any_layout = grammar is not whole and len(free) == 2
-        return repair(settings, form, text, prompt, grammar=grammar, whole=whole, any_layout=any_layout)
+        is_free = not isinstance(spec, Grammar) and form.as_ == "json" and whole.schema is not None
+        free: Any = {name: "any" for name in ("whitespace", "property_order") if is_free and name not in options}
+        ordered = None
+        if "property_order" in free:
+            ordered = replace(form, **{**free, "property_order": "schema"}).grammar(self, spec)
+        valid = Valid(replace(form, **free).grammar(self, spec), ordered, any_layout=len(free) == 2)
+        return repair(settings, form, text, prompt, valid=valid, whole=whole)
 
     @overload
     async def arun_repair(

@@ -14,6 +14,7 @@ import json
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemagen.checks import check_text
@@ -22,6 +23,7 @@ from schemagen.grammar.misspelt_json import respellings
 from schemagen.grammar.nearest_text import Step, nearest_text
 from schemagen.lm.filling import Filling, fill
 from schemagen.schema.checks import validator
+from schemagen.schema.key_order import keys_of_objects
 from schemagen.streaming.given_parts import Hole, Items, Object, Scalar, leaves, parts_of
 from schemagen.streaming.json_spans import read_spans
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from schemagen.generation import Generation
     from schemagen.grammar.grammar import Grammar
+    from schemagen.grammar.nearest_text import NearestText
     from schemagen.lm.spec_types import Prompt
     from schemagen.request.answer_request import AnswerForm
     from schemagen.request.settings import Settings
@@ -79,15 +82,47 @@ class Repair(Generic[T]):
     generation: Generation[T] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """The texts that need no repair, and those that a repair leads to.
+
+    Attributes:
+        grammar: The grammar of valid texts.
+        ordered: The same with keys in the order of the type: it is searched with keys in the order of the text. None to search
+            the grammar itself.
+        any_layout: Whether JSON in a layout that the grammar does not have is valid, too.
+    """
+
+    grammar: Grammar
+    ordered: Grammar | None = None
+    any_layout: bool = False
+
+    def has(self, text: str) -> bool:
+        """Whether a text is valid: one of the grammar, or JSON of a value that the schema and the type allow.
+
+        Other layouts are more whitespace than the grammar has, or numbers with more digits.
+        """
+        grammar, matcher = self.grammar, self.grammar.matcher()
+        if matcher.accept_bytes(text.encode("utf-8", "surrogatepass")) and matcher.is_accepting():
+            return True
+        if grammar.schema is None or not self.any_layout:
+            return False
+        try:
+            grammar.validate(text)
+            return bool(validator(grammar.schema, grammar.resources).is_valid(json.loads(text)))
+        except (ValidationFailed, ValueError, RecursionError):
+            return False
+
+    def nearest(self, text: str) -> NearestText:
+        """Return the valid text to which the cheapest edits lead."""
+        if self.grammar.schema is None:
+            return nearest_text(self.grammar, text)
+        among = self.grammar if self.ordered is None else self.ordered.reordered(keys_of_objects(text))
+        return nearest_text(among, text, respellings(text))
+
+
 def repair(
-    settings: Settings,
-    form: AnswerForm,
-    text: str,
-    prompt: Prompt | None,
-    *,
-    grammar: Grammar,
-    whole: Grammar,
-    any_layout: bool,
+    settings: Settings, form: AnswerForm, text: str, prompt: Prompt | None, *, valid: Valid, whole: Grammar
 ) -> Repair[Any]:
     """Return the value that a text was meant to be; see `LanguageModel.run_repair`.
 
@@ -96,49 +131,31 @@ def repair(
         form: How the model writes the missing values.
         text: The text.
         prompt: As for `LanguageModel.run_repair`.
-        grammar: The grammar of valid texts.
+        valid: The valid texts.
         whole: The grammar of the texts that the model writes.
-        any_layout: Whether JSON in a layout that the grammar does not have is valid, too.
     """
     check_text("repair", text)
+    grammar = valid.grammar
     if grammar.schema is None and grammar.value_schema is not None:
         raise OptionError(
             "repair of a text that is not JSON",
             why="the repair finds out in JSON alone which values are kept and which are invented",
             fix="leave as_ out, and give JSON; or ask for the text again: lm(prompt, spec, as_=...)",
         )
-    if is_valid(grammar, text, any_layout=any_layout):
+    if valid.has(text):
         return Repair(grammar.validate(text), text, ())
-    is_json = grammar.schema is not None
-    nearest = nearest_text(grammar, text, respellings(text) if is_json else None)
+    nearest = valid.nearest(text)
     marked = MarkedText(text, [piece for step in nearest.steps for piece in _split(step)])
-    if not is_json:
-        return Repair(grammar.validate(marked.text), marked.text, marked.edits(), nearest.cost)
-    spans = read_spans(marked.text)
-    given = _given(spans, marked)
-    if not any(isinstance(part, Hole) for _, part in leaves(given)):
+    spans = None if grammar.schema is None else read_spans(marked.text)
+    given = None if spans is None else _given(spans, marked)
+    if spans is None or given is None or not any(isinstance(part, Hole) for _, part in leaves(given)):
         return Repair(grammar.validate(marked.text), marked.text, marked.edits(), nearest.cost)
     asked = DEFAULT_PROMPT if prompt is None else prompt
     found = fill(settings, form, Filling(whole, given), asked, instruction=f"{_BROKEN}\n{text}")
     marked = marked.replaced(dict(_written(given, spans, found.text, read_spans(found.text))))
-    return Repair(found.value, marked.text, marked.edits(), nearest.cost, found if found.attempts else None)
-
-
-def is_valid(grammar: Grammar, text: str, *, any_layout: bool) -> bool:
-    """Whether a text is one of a grammar, or JSON in another layout of a value that the schema and the type allow.
-
-    Other layouts are more whitespace than the grammar has, or numbers with more digits.
-    """
-    matcher = grammar.matcher()
-    if matcher.accept_bytes(text.encode("utf-8", "surrogatepass")) and matcher.is_accepting():
-        return True
-    if grammar.schema is None or not any_layout:
-        return False
-    try:
-        grammar.validate(text)
-        return bool(validator(grammar.schema, grammar.resources).is_valid(json.loads(text)))
-    except (ValidationFailed, ValueError, RecursionError):
-        return False
+    # The value is that of this text: a number that was kept may have more digits than the model wrote for it.
+    value = grammar.validate(marked.text)
+    return Repair(value, marked.text, marked.edits(), nearest.cost, found if found.attempts else None)
 
 
 class MarkedText:
@@ -224,7 +241,9 @@ def _given(span: Span, marked: MarkedText) -> Given:
             if is_list
             else Object({str(key): part for key, part in parts.items()}, is_closed=True)
         )
-    return Scalar((json.loads(marked.text[span.start : span.end]),))
+    value = json.loads(marked.text[span.start : span.end])
+    is_infinite = isinstance(value, float) and not isfinite(value)
+    return Hole() if is_infinite else Scalar((value,))
 
 
 def _written(given: Given, span: Span, text: str, found: Span) -> Iterator[tuple[tuple[int, int], str]]:

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic_core import core_schema
 
 from schemagen.schema.document import draft_of
+from schemagen.schema.key_order import in_order_of
 from schemagen.schema.keyword_table import ANNOTATIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from schemagen.types.notes import Json
 
 #: The address of a schema inside of its intersection, if it has none of its own.
@@ -34,6 +37,23 @@ class Narrowing:
     def __get_pydantic_json_schema__(self, core: core_schema.CoreSchema, handler: Any) -> Json:
         """Return the intersection."""
         return {"allOf": [handler(core), json.loads(self.schema)]}
+
+
+@dataclass(frozen=True)
+class KeyOrder:
+    """An annotation: the keys of objects, in whose order the schema of the type declares its properties.
+
+    `reflect` applies it to the finished schema: pydantic moves classes into definitions, which no annotation reaches.
+    """
+
+    objects: tuple[tuple[str, ...], ...]
+
+
+def reordered(spec: Any, objects: Sequence[Sequence[str]]) -> Any:
+    """Return the spec of the same values, with properties in the order of the keys; see `schemagen.schema.key_order`."""
+    if isinstance(spec, dict | bool):
+        return in_order_of(objects, spec)
+    return Annotated[spec, KeyOrder(tuple(map(tuple, objects)))]
 
 
 def narrowed(spec: Any, schema: Json) -> Any:

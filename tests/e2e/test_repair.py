@@ -92,7 +92,7 @@ MISTAKES: list[tuple[str, str, float]] = [
     (VALID.replace('"Ada"', "36"), VALID.replace('"Ada"', '"36"'), 0.01),
     (VALID[:-1] + ', "extra": {"x": [1, 2]}}', VALID, 3.5),
     (VALID.replace('"age"', '"extra": "x", "age"'), VALID, 3.5),
-    (VALID.replace('"Ada"', '"Ada "the great" Byron"'), VALID.replace('"Ada"', '"Ada \\"the great\\" Byron"'), 0.01),
+    (VALID.replace('"Ada"', '"Ada "the great" Byron"'), VALID.replace('"Ada"', '"Ada \\"the great\\" Byron"'), 1.2),
     (VALID.replace('"Ada"', '"Ada\nByron"'), VALID.replace('"Ada"', '"Ada\\nByron"'), 0.01),
     (VALID.replace("36,", "36"), VALID.replace("36,", "36 ,"), 1),
     (f"[{VALID}]", VALID, 2),
@@ -121,11 +121,9 @@ HOLES: list[tuple[str, Any, dict[str, Any]]] = [
     (VALID.replace('"red"', '"crimson"'), Person, {"name": "Ada", "age": 36, "ok": True}),
     (VALID.replace('"age": 36, ', ""), Person, {"name": "Ada", "ok": True, "colour": "red"}),
     (VALID.replace("36", '"unknown"'), Person, {"name": "Ada", "ok": True, "colour": "red"}),
-    (VALID[:-1] + ', "tags": ["a", {}, "c"]}', Person, {"name": "Ada", "age": 36}),
     ('{"name": "Ada", "colour": "red"', Person, {"name": "Ada", "colour": "red"}),
     ('{"kind": "cat"}', Union[Cat, Dog], {"kind": "cat"}),
     ('{"kind": "dog", "lives": 12}', Cat, {"kind": "cat"}),
-    ('{"next": {"label": "b"', Node, {"next": {"label": "b"}}),
     ("", Person, {}),
     ("no idea", Cat, {}),
 ]
@@ -253,12 +251,35 @@ def test_it_is_the_same_every_time(lm):
 
 def test_patterns_choices_and_schemas(lm):
     """Of patterns and choices the cheapest edits decide; a schema is like a type, and so is a compiled grammar."""
-    assert lm.repair("abb", schemagen.Regex("(ab)*")) == "abab"
+    assert lm.repair("abb", schemagen.Regex("(ab)*")) == "ab"
     assert lm.repair("Yes.", schemagen.Choice(["yes", "no"])) == "yes"
     assert lm.repair("the answer is 36", int) == 36
     assert lm.repair("{'a': 'b'", {"type": "object", "properties": {"a": {"const": "b"}}}) == {"a": "b"}
     grammar = lm.compile(Cat)
     assert lm.repair('{"kind":"cat","lives":3', grammar) == Cat(kind="cat", lives=3)
+
+
+def test_the_order_of_the_text_is_kept(lm):
+    """Also of keys that the type does not declare, and where some are missing."""
+    text = '{"colour": "red", "ok": True, age: 36, "name": "Ada"'
+    assert lm.run_repair(text, Person).text == '{"colour": "red", "ok": true, "age": 36, "name": "Ada"}'
+    spec = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}
+    assert lm.run_repair('{"z": 1, "b": 2, "y": [3,], "a": 4', spec).text == '{"z": 1, "b": 2, "y": [3], "a": 4}'
+
+
+def test_keys_of_dicts(lm):
+    """Keys have to differ, so that every one leads to another place of the grammar."""
+    found = lm.run_repair("{'a': 1, 'b' 2, \"c\": '3'}", dict[str, int])
+    assert found.text == '{"a": 1, "b" :2, "c": 3}'
+
+
+def test_a_long_text_that_is_cut_off(lm, monkeypatch):
+    """It is one mistake, however much is missing."""
+    monkeypatch.setattr(type(lm.model), "forward", None)
+    items = [{"a": {"b": [index]}} for index in range(300)]
+    text = json.dumps({"items": items})
+    found = lm.run_repair(text[:-5], {"properties": {"items": {"items": {"type": "object"}}}})
+    assert (found.text, found.cost) == (text, 1)
 
 
 def test_a_given_layout_is_enforced(lm):
