@@ -2,7 +2,8 @@
 
 | mistake | cost |
 |---|---|
-| a string in single or curly quotes, with line breaks in it or without its end; a bare word; a comment; a comma too many | 0.01 |
+| a string in single or curly quotes, with line breaks in it or without its end | 0.01 |
+| a bare word; a comment; a comma too many | 0.01 |
 | a quote in a string that is not escaped | 0.6 |
 | ``True``, ``None`` and the like; a number or constant as a string, a string as a number or constant | 0.01 |
 | a number with words around it, such as "36 years"; yes and no | 1 |
