@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated, cast
@@ -178,6 +179,24 @@ def generate(  # noqa: PLR0913 - every option is a parameter
     if confidence:
         show_confidence(generation)
     show_note(generation)
+
+
+@app.command()
+@render_errors()
+def repair(
+    spec: SpecArgument,
+    text: Annotated[str, typer.Argument(help="The text; - is standard input.", show_default=False)],
+    prompt: Annotated[str | None, typer.Option(help="What the text was to answer.", show_default="not known")] = None,
+    model: ModelOption = None,
+    max_new_tokens: MaxNewTokensOption = None,
+) -> None:
+    """Turn TEXT, which is nearly an instance of SPEC, into one, and print it as JSON."""
+    from schemagen.cli.generation import repair_one
+
+    if spec == text == "-":
+        raise typer.BadParameter("standard input cannot be both the spec and the text", param_hint="TEXT")
+    content = sys.stdin.read() if text == "-" else text
+    show_data(repair_one(read_spec(spec), content, prompt, model=model, options={"max_new_tokens": max_new_tokens}))
 
 
 @app.command()

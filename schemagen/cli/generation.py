@@ -1,4 +1,4 @@
-"""`schemagen generate` and `schemagen call`."""
+"""`schemagen generate`, `schemagen repair` and `schemagen call`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 import schemagen
 from schemagen.calling import ToolCall
-from schemagen.cli.console import busy, notes, show_data
+from schemagen.cli.console import busy, notes, show_data, show_note
 from schemagen.events import ArgumentCompleted, CallStarted, Completed, TextDelta
 
 if TYPE_CHECKING:
@@ -53,6 +53,17 @@ def stream_one(target: Any, prompt: str, *, model: str | None, options: dict[str
         finally:
             typer.echo(stream.text[shown:])
     return generation
+
+
+def repair_one(target: Any, text: str, prompt: str | None, *, model: str | None, options: dict[str, Any]) -> str:
+    """Return a text after its repair, and tell the number of edits; options as for `schemagen.LanguageModel.repair`."""
+    lm = load_model(model)
+    with busy("repairing"):
+        found = lm.run_repair(text, target, prompt, **_given(options))
+    notes().print(Text(f"{len(found.edits)} edits, cost {found.cost:g}", style="dim"))
+    if found.generation is not None:
+        show_note(found.generation)
+    return found.text
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

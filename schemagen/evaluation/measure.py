@@ -1,7 +1,7 @@
 """Answering examples with the constraint and without it, and counting the right fields.
 
 Both ways send the model the same text: the question with the rendering of the schema. Answers without the constraint are read
-leniently (`schemagen.evaluation.lenient`), so that the comparison is about answers and not about punctuation. The ways take
+leniently (`schemagen.grammar.lenient_json`), so that the comparison is about answers and not about punctuation. The ways take
 turns, example by example, and alternate in which goes first.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import GenerationError
-from schemagen.evaluation.lenient import first_object
 from schemagen.evaluation.scoring import fields_right, paired, wilson
+from schemagen.grammar.lenient_json import first_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

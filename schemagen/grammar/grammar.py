@@ -10,19 +10,20 @@ from typing_extensions import TypeVar
 
 from schemagen.checks import check_text
 from schemagen.engine.tokens import has_inner_ends
-from schemagen.errors import OptionError, SchemagenError, ValidationFailed
+from schemagen.errors import OptionError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.languages import json_regex, pattern_of, unordered
-from schemagen.grammar.pipeline import guest_engine, options_of, report_of
-from schemagen.grammar.reading import mistyped, read_source, styled
+from schemagen.grammar.pipeline import guest_engine, has_values, options_of, report_of
+from schemagen.grammar.reading import mistyped, read_source, styled, target_of
 from schemagen.grammar.refusals import parsed, validated
-from schemagen.grammar.specs import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex, frozen_spec, given_spec
+from schemagen.grammar.written import Written
 from schemagen.notebook import html_table
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from schemagen import _core
     from schemagen.context_free.spans import Span
@@ -391,6 +392,83 @@ class Grammar(Generic[T]):
             vocabulary: The tokens, with marks for those that are named around it.
         """
         return guest_engine(spec, vocabulary, options_of(self._arguments))
+
+    @property
+    def resources(self) -> Mapping[str, Any] | None:
+        """The documents that references of the schema may lead to; as for `schemagen.compile`."""
+        found: Mapping[str, Any] | None = self._arguments["resources"]
+        return found
+
+    def over(self, vocabulary: Vocabulary) -> Grammar[T]:
+        """Return the same grammar over another vocabulary; errors as for `schemagen.compile`."""
+        return cast("Grammar[T]", self._compile(self.spec, vocabulary, self._arguments))
+
+    @property
+    def value_schema(self) -> Any:
+        """The JSON Schema of the values, in whatever format they are written; None if they are texts."""
+        return self.spec.schema if isinstance(self.spec, Written) else self.schema
+
+    def narrowed(self, schema: dict[str, Any]) -> Grammar[T]:
+        """Return the grammar of the values that a further JSON Schema allows, too, compiled and written as these.
+
+        Args:
+            schema: Of the draft of `value_schema`, without references.
+
+        Raises:
+            OptionError: The values are texts: this is the grammar of a pattern, of choices or of rules. Or they are written as
+                Python or as tables, whose layout follows from the type itself.
+            SchemagenError: As `schemagen.compile` does.
+        """
+        spec = self._narrowed_spec(schema)
+        if isinstance(self.spec, Written):
+            if self.spec.format not in ("yaml", "xml"):
+                raise OptionError(
+                    f"parts of a value are given, and as_={self.spec.format!r}",
+                    why="the layout of this format follows from the type, and not from the schema of its given parts",
+                    fix="leave as_ out, or choose 'yaml' or 'xml'",
+                )
+            spec = type(self.spec)(frozen_spec(spec))
+        return cast("Grammar[T]", self._compile(spec, self.vocabulary, self._arguments))
+
+    def reordered(self, objects: Sequence[Sequence[str]]) -> Grammar[T]:
+        """Return the grammar of the same values, with keys in the order of those objects.
+
+        Args:
+            objects: As `schemagen.schema.key_order.keys_of_objects` returns them.
+        """
+        from schemagen.types.narrowed import reordered
+
+        return cast("Grammar[T]", self._compile(reordered(self.spec, objects), self.vocabulary, self._arguments))
+
+    def has_values(self, schema: dict[str, Any]) -> bool:
+        """Whether a further JSON Schema allows any of the values; arguments and errors as for `narrowed`.
+
+        Cost: that of a compilation without masks.
+        """
+        spec = self._narrowed_spec(schema)
+        target = target_of(spec)
+        source = read_source(spec if target is None else target.schema, self._arguments, target)
+        return has_values(source, styled(options_of(self._arguments), target))
+
+    def reason_against(self, schema: dict[str, Any]) -> str:
+        """Return why a further JSON Schema allows none of the values; empty if it is not known, or allows some."""
+        try:
+            self._compile(self._narrowed_spec(schema), self.vocabulary, {**self._arguments, "cache": None})
+        except UnsatisfiableSchemaError as error:
+            return error.why
+        return ""
+
+    def _narrowed_spec(self, schema: dict[str, Any]) -> Any:
+        from schemagen.types.narrowed import narrowed
+
+        if self.value_schema is None:
+            raise OptionError(
+                f"{self.spec!r:.80} has no parts",
+                why="its values are texts, and parts are those of a value of JSON",
+                fix="give a type, or a JSON Schema",
+            )
+        spec = self.spec
+        return narrowed(given_spec(spec.type) if isinstance(spec, Written) else spec, schema)
 
     def regex(self) -> ast.Regex:
         """Return the language as a regular expression over characters.

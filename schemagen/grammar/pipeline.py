@@ -99,6 +99,15 @@ def _compile_by_front_end(
         normaliser.forget()
 
 
+def has_values(source: Source, options: Options) -> bool:
+    """Whether a schema has an instance. Cost: that of its engine without masks."""
+    normaliser = source.normaliser(options)
+    try:
+        return _front_end().JsonLowering(normaliser, options).has_values()
+    finally:
+        normaliser.forget()
+
+
 def options_of(arguments: dict[str, Any]) -> Options:
     """Return the options of a compilation with these arguments."""
     return Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])

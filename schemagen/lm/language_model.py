@@ -11,6 +11,7 @@ from schemagen.errors import OptionTypeError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.lm.asking import Asking
 from schemagen.lm.classifying import Classifying
+from schemagen.lm.completing import Completing
 from schemagen.lm.sampling import SampleDrawing
 from schemagen.lm.tool_caller import ToolCaller
 from schemagen.options.speculation import Speculation
@@ -40,12 +41,13 @@ T = TypeVar("T")
 
 
 @without_property_locks
-class LanguageModel(Asking, Classifying, SampleDrawing, ToolCaller):
+class LanguageModel(Asking, Classifying, Completing, SampleDrawing, ToolCaller):
     """A causal language model whose answers are values of Python types.
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value
     with its text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and
-    `run_map` are `batch` and `run_batch` for an iterable of any length. Safe to share between
+    `run_map` are `batch` and `run_batch` for an iterable of any length. `complete` fills in the missing parts of a value,
+    `repair` those of a text. Safe to share between
     threads as far as the model is: nothing here changes after construction, except caches.
 
     Args:

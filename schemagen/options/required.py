@@ -18,6 +18,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 _WHAT = {
     "prompt": "a prompt",
     "prompts": "prompts",
+    "partial": "a partial value",
+    "text": "a text",
     "spec": "a type or schema",
     "tools": "tools",
     "lm": "a model",
@@ -26,6 +28,8 @@ _WHAT = {
 _FIXES = {
     "prompt": 'the prompt comes first, a text or a chat: {call}; a chat is [{{"role": "user", "content": "..."}}, ...]',
     "prompts": "the prompts come first, in a list: {call}",
+    "partial": "the partial value comes first: {call}",
+    "text": "the text to repair comes first: {call}",
     "spec": "the type or schema is the second argument: {call}; free text comes from lm.generate_text(prompt)",
     "tools": "the tools are the second argument, in a list: {call}",
     "lm": "the model comes first: {call}",

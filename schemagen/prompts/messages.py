@@ -127,10 +127,11 @@ def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationErro
 
 def with_shape(messages: list[dict[str, Any]], spec: Any, show: ShowSchema = True) -> list[dict[str, Any]]:
     """Append what `told` says of a spec to the last message of the user, or to the last message if none is the user's."""
-    return _extended(messages, told(spec, show))
+    return with_instruction(messages, told(spec, show))
 
 
-def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
+def with_instruction(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
+    """Append words to the last message of the user, or to the last message if none is the user's."""
     spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     place = spoken[-1] if spoken else len(messages) - 1
     return [*messages[:place], with_text(messages[place], instruction, "\n\n"), *messages[place + 1 :]]
@@ -168,7 +169,7 @@ def render(
     """
     templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
     if thinker is not None and thinker.instruction:
-        messages = _extended(messages, thinker.instruction)
+        messages = with_instruction(messages, thinker.instruction)
     if templated:
         text = apply_template(tokenizer, messages, thinking=thinker is not None, **options)
     else:

@@ -11,7 +11,7 @@ from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.options.table import checked_values
 from schemagen.prompts.healing import heal
-from schemagen.prompts.messages import as_messages, render, with_correction, with_shape
+from schemagen.prompts.messages import as_messages, render, with_correction, with_instruction, with_shape
 from schemagen.request.attempts import Prepared, Refusal, Request
 from schemagen.request.settings import Settings
 from schemagen.streaming.answer_text import AnswerText
@@ -132,9 +132,24 @@ class AnswerRequest(Request):
 
     @classmethod
     def of(
-        cls, settings: Settings, form: AnswerForm, prompt: str | Sequence[Message], grammar: Grammar
+        cls,
+        settings: Settings,
+        form: AnswerForm,
+        prompt: str | Sequence[Message],
+        grammar: Grammar,
+        *,
+        shown: Grammar | None = None,
+        instruction: str = "",
     ) -> AnswerRequest:
         """Return the first attempt.
+
+        Args:
+            settings: Those of the call.
+            form: How the answer is written and described.
+            prompt: A text, or a chat.
+            grammar: The grammar of the answer.
+            shown: The grammar that the prompt describes; None for that of the answer.
+            instruction: More words about the answer, after its description.
 
         Raises:
             GenerationError: The prompt is invalid.
@@ -147,9 +162,10 @@ class AnswerRequest(Request):
                 why="thoughts come directly after the prompt, and begin with their own tokens",
                 fix="leave one of them out",
             )
+        messages = form.messages(prompt, shown or grammar)
         return cls(
             settings=settings,
-            messages=form.messages(prompt, grammar),
+            messages=with_instruction(messages, instruction) if instruction else messages,
             grammar=grammar,
             chat_template=form.chat_template,
             heal=form.heal,

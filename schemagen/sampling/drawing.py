@@ -31,7 +31,7 @@ class Drawn:
     attempts: int
 
 
-def draw_texts(  # noqa: PLR0913 - what is drawn, and how
+def draw_texts(  # noqa: PLR0913 - a law, and how to draw from it
     model: Any,
     prompt: Sequence[int],
     constraint: Constraint,

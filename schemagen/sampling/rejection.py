@@ -1,8 +1,8 @@
 """`rejection`: exact samples, by drawing from the model and throwing away, but never twice, the texts that are not allowed.
 
 Idea: whole texts drawn from the model, of which only those in the language are kept, have exactly the model's law among them.
-That takes as many attempts as the language is unlikely. So each attempt leaves something behind: at every place that it came
-to, all forbidden tokens are known, and their probability is taken out of the tree for good. The next attempts draw from the law
+That takes as many attempts as the language is unlikely. So each attempt teaches something: at every place that it came to,
+all forbidden tokens are known, and their probability is taken out of the tree for good. The next attempts draw from the law
 of the texts that are left (constrained adaptive rejection sampling, arXiv:2510.01902).
 
 Attempts are made in rounds, side by side, so that the model reads their tokens together.
@@ -127,7 +127,7 @@ class Rejection:
         )
 
     def _run(self, attempts: Sequence[_Attempt]) -> None:
-        """Make a round of attempts; put what they find out into the tree."""
+        """Make a round of attempts; put their findings into the tree."""
         self._round += 1
         live = list(attempts)
         while live:
@@ -171,7 +171,7 @@ class Rejection:
                 )
 
     def _remove(self, attempt: _Attempt) -> None:
-        """Take out of the nodes on the path of an attempt what is known to be outside of the language after them."""
+        """Take the texts that are known to be outside of the language out of the nodes on the path of an attempt."""
         below = attempt.text.node
         for node_id, token_id in reversed(attempt.path):
             node, after = self._nodes[node_id], self._nodes.get(below)

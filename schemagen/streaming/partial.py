@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _ATTRIBUTE = "__schemagen_partial__"
+#: The model of a partial form.
+_ORIGIN = "__schemagen_partial_of__"
 _LOCK = RLock()
 if hasattr(os, "register_at_fork"):  # held for long, and re-entered by its own thread
     os.register_at_fork(after_in_child=lambda: globals().update(_LOCK=RLock()))
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     class Partial(Generic[T]):
         """The available part of a `T`; its attributes are those of the type, or None."""
 
+        def __init__(self, **fields: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...  # noqa: D105
         def __getitem__(self, key: Any) -> Any: ...  # noqa: D105
 
@@ -71,12 +74,20 @@ def _partial_model(model: type[BaseModel]) -> type[BaseModel]:
             # Meanwhile a model within itself is left untyped.
             setattr(model, _ATTRIBUTE, Any)
             try:
-                setattr(model, _ATTRIBUTE, _make(model))
+                made = _make(model)
+                setattr(made, _ORIGIN, model)
+                setattr(model, _ATTRIBUTE, made)
             except BaseException:
                 delattr(model, _ATTRIBUTE)
                 raise
         found: type[BaseModel] = vars(model)[_ATTRIBUTE]
         return found
+
+
+def origin_of_partial(tp: type[BaseModel]) -> type[BaseModel] | None:
+    """Return the model of which a class is the partial form; None if it is no partial form."""
+    found: type[BaseModel] | None = vars(tp).get(_ORIGIN)
+    return found
 
 
 def _make(model: type[BaseModel]) -> type[BaseModel]:

@@ -23,8 +23,10 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic_core import SchemaError as CoreSchemaError
 
 from schemagen.errors import LimitError, SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
+from schemagen.schema.key_order import in_order_of
 from schemagen.types.decimals import DecimalReader, has_decimal
 from schemagen.types.json_schema import ReadSchema, read_schema
+from schemagen.types.narrowed import KeyOrder
 from schemagen.types.notes import RefusedTypeError
 
 if TYPE_CHECKING:
@@ -111,7 +113,16 @@ def reflect(tp: TypeForm[T]) -> Target[T]:
             fix="raise it with sys.setrecursionlimit, or nest fewer classes",
         ) from error
     decimals = DecimalReader(adapter) if has_decimal(adapter.core_schema) else None
-    return Target(tp, read.schema, _name(tp), read.checked, read.capped, adapter=adapter, decimals=decimals)
+    return Target(
+        tp, _ordered(tp, read.schema), _name(tp), read.checked, read.capped, adapter=adapter, decimals=decimals
+    )
+
+
+def _ordered(tp: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    for note in getattr(tp, "__metadata__", ()):
+        if isinstance(note, KeyOrder):
+            schema = in_order_of(note.objects, schema)
+    return schema
 
 
 def is_type(spec: object) -> bool:
@@ -135,6 +146,9 @@ def _describe(tp: Any) -> tuple[TypeAdapter[Any], ReadSchema]:
 
 def _portable(tp: Any, outer: tuple[Any, ...] = ()) -> Any:
     """Rebuild a `typing.TypedDict` as one of typing_extensions, which is what pydantic reads before Python 3.12."""
+    if typing_extensions.get_origin(tp) is typing_extensions.Annotated:
+        parts = (_portable(tp.__origin__, outer), *tp.__metadata__)
+        return tp if parts[0] is tp.__origin__ else typing_extensions.Annotated[parts]
     if not _is_old_typed_dict(tp) or tp in outer:
         return tp
     hints = typing_extensions.get_type_hints(tp, include_extras=True)

@@ -33,6 +33,7 @@ from schemagen.events import (
     TextDelta,
     ToolReturned,
 )
+from schemagen.lm import Repair
 from schemagen.lm.stream import Stream
 from schemagen.options import GenerateOptions
 from schemagen.templates import Filled
@@ -180,6 +181,14 @@ def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None
 
 def with_circumstances(lm: schemagen.LanguageModel) -> None:
     assert_type(lm.generate("", Person), Person)
+    assert_type(lm.complete({"age": 36}, Person, "..."), Person)
+    assert_type(lm.complete([{}], list[Person], seed=0), list[Person])
+    assert_type(lm.complete({}, {"type": "object"}), Any)
+    assert_type(lm.run_complete({"age": 36}, Person), schemagen.Generation[Person])
+    assert_type(lm.repair("{", Person), Person)
+    assert_type(lm.repair("ye", schemagen.Regex("yes")), str)
+    assert_type(lm.repair("{", {"type": "object"}, "..."), Any)
+    assert_type(lm.run_repair("{", list[int]), Repair[list[int]])
     found = lm.run("", Person)
     assert_type(found, schemagen.Generation[Person])
     assert_type(lm.run("", list[int]), schemagen.Generation[list[int]])

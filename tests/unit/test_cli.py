@@ -52,6 +52,17 @@ def fake_model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
     return model
 
 
+@pytest.mark.parametrize("text", ["{'a': 3,", '{"a": 3}'])
+def test_repair(text: str) -> None:
+    """`repair` prints the corrected text, and what it took on standard error."""
+    spec = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
+    for given, piped in ((text, None), ("-", text)):
+        result = run("repair", spec, given, text=piped)
+        assert (result.exit_code, json.loads(result.stdout)) == (0, {"a": 3})
+        assert ("0 edits, cost 0" in result.stderr) == (text == '{"a": 3}')
+    assert run("repair", "-", "-").exit_code == 2
+
+
 def test_version() -> None:
     """`--version` prints the version of the package."""
     result = run("--version")

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from schemagen import Choice
 from schemagen.errors import OptionError
 from schemagen.evaluation import Example, evaluate, read_examples
-from schemagen.evaluation.lenient import first_object
 from schemagen.evaluation.scoring import fields_right, paired, wilson
+from schemagen.grammar.lenient_json import first_object
 from schemagen.rows import Result
 from schemagen.rows.formats import CsvFormat
 
