@@ -76,9 +76,9 @@ class Generation(Generic[T]):
     interventions: int | None = None
     passes: int | None = None
     finish_reason: FinishReason = "complete"
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Refused, ...] = field(default=(), repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
-    log_weight: float | None = None
+    log_weight: float | None = field(default=None, repr=False)
 
     def explain(self, path: str = "") -> str:
         """Say token by token why a field has its value; only with ``confidence=True``.
@@ -131,6 +131,7 @@ class Generation(Generic[T]):
             "passes": self.passes,
             "finish_reason": self.finish_reason,
             "attempts": self.attempts,
+            "refused": self.refused or None,
             "reasoning": self.reasoning,
             "reasoning_tokens": self.reasoning_tokens or None,
         }

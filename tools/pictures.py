@@ -20,7 +20,7 @@ from functools import lru_cache
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from unittest.mock import patch
 
 from pydantic import BaseModel, TypeAdapter
@@ -36,6 +36,7 @@ from schemagen.cli import compilation, demo
 from schemagen.cli.commands import app
 from schemagen.cli.console import cost_of, error_panel
 from schemagen.draw import Drawing, Edge, Node
+from schemagen.events import Completed, Delta, FieldTakenBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,11 +210,64 @@ def error_in_terminal() -> Console:
     return console
 
 
+class Booking(BaseModel):
+    """The class of the page about confidence."""
+
+    name: str
+    age: int
+    mood: Literal["happy", "sad"]
+
+
+def confidence_in_terminal() -> Console:
+    """An answer coloured by the probability of its tokens, and its fields."""
+    console = terminal()
+    found = schemagen.load_bundled().run("Ada Lovelace, 36, London", Booking, confidence=True)
+    typed(console, "print(found.confidence)")
+    console.print(found.confidence)
+    return console
+
+
+def refused_in_terminal() -> Console:
+    """The events of a stream in which a validator refuses a name."""
+    console = terminal()
+
+    def short(name: str) -> str | bool:
+        return True if len(name) <= 8 else f"{len(name)} letters are too many"
+
+    class Card(BaseModel):
+        name: Annotated[str, schemagen.Check(short)]
+
+    typed(console, "for event in lm.stream(text, Card, tries=8): print(event)")
+    for event in schemagen.load_bundled().stream("Ada Lovelace, 36, London", Card, tries=8):
+        if isinstance(event, Delta):
+            console.print(Text(f"Delta           {event.text!r}"))
+        elif isinstance(event, FieldTakenBack):
+            console.print(
+                Text(f"FieldTakenBack  {event.path}: {event.refused.text}, {event.refused.reason}"[:COLUMNS], "red")
+            )
+        elif isinstance(event, Completed):
+            console.print(Text(f"Completed       {event.value!r}", "green"))
+    return console
+
+
+def laws_in_terminal() -> Console:
+    """The two texts of the toy language under the law of the mask and the model's own."""
+    console = terminal()
+    for name, chances in (("mask", (0.9, 0.1)), ("rejection, awrs, smc", (0.009 / 0.059, 0.05 / 0.059))):
+        console.print(Text(name, "bold"))
+        for text, chance in zip(("01", "11"), chances, strict=True):
+            console.print(Text(f"  {text}  {chance:.3f}  "), Text("█" * round(chance * 50), "cyan"), sep="", end="\n")
+    return console
+
+
 TERMINALS: dict[str, Callable[[], Console]] = {
     "terminal-help": help_in_terminal,
     "terminal-demo": demo_in_terminal,
     "terminal-compile": report_in_terminal,
     "terminal-error": error_in_terminal,
+    "terminal-confidence": confidence_in_terminal,
+    "terminal-refused": refused_in_terminal,
+    "terminal-laws": laws_in_terminal,
 }
 
 
