@@ -10,11 +10,12 @@ next byte, whatever that is, and a text that is no JSON with EOS. A token may re
 it completes.
 
 Two laws come out of one walk: that of the model, with the probabilities of tokens as they are, and that of decoding under the
-mask, where the allowed tokens at each place are scaled to add up to 1. The mask settles a value as soon as its text has no choice
-left: all of the masked probability of the path then belongs to the value, and the path is read further for the model's law alone.
+mask, where the allowed tokens at each place are scaled to add up to 1. The mask settles a value as soon as its text has no
+choice left: all of the masked probability of the path then belongs to the value, and the path is read further for the model's
+law alone.
 
-Invariants: at any time the probabilities of the values, of the paths that wait and of those given up add up to no more than 1 by
-the model, and to exactly 1 under the mask.
+Invariants: at any time the probabilities of the values, of the paths that wait and of those given up add up to no more than 1
+by the model, and to exactly 1 under the mask.
 """
 
 from __future__ import annotations
@@ -29,16 +30,15 @@ import torch
 from schemagen.streaming.json_reader import JsonReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from schemagen.decode.token_tree import TokenTree
     from schemagen.engine.protocol import Matcher
     from schemagen.vocabulary import Vocabulary
 
 #: Places that the model is asked about in one pass.
 _TOGETHER = 16
-#: Paths less likely than this share of the tolerance are given up.
-_LEAST = 1e-3
+#: Where more tokens than this are allowed, which no type with few values has, paths that are less likely than this share of
+#: the tolerance are given up.
+_MANY, _LEAST = 512, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def walk(
         text: The text of the answer up to the place.
         vocabulary: The tokens.
         max_nodes: Places to look at, at most.
-        tolerance: The walk is over when the paths that wait have this share of the probability, by the model and under the mask.
+        tolerance: The walk is over when the paths that wait have this share of the probability, by either law.
 
     Raises:
         LogitsError: The model computes NaN or inf.
@@ -201,7 +201,7 @@ def _follow(
         logs: The logarithm of the probability of each token there, float64 [V].
         vocabulary: As for `walk`.
         found: What values are added to.
-        least: Paths below both of these probabilities, by the model and under the mask, are given up.
+        least: If there are many tokens, paths below both of these probabilities, by the two laws, are given up.
 
     Raises:
         LogitsError: As `walk`.
@@ -218,7 +218,7 @@ def _follow(
         found.give_up(0.0, place.masked)
         return []
     raw, masked = chances * place.chance, chances * (place.masked / total)
-    followed = (raw >= least[0]) | (masked >= least[1])
+    followed = (raw >= least[0]) | (masked >= least[1]) | (len(allowed) <= _MANY)
     found.give_up(float(raw[~followed].sum()), float(masked[~followed].sum()))
     going_on = []
     for token_id, *chance in zip(*(each[followed].tolist() for each in (allowed, raw, masked)), strict=True):
