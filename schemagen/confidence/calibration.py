@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: calibration errors, and the temperature that mends them.
+"""Whether probabilities can be taken at their word: calibration errors, and the temperature that mends them.
 
 Of the answers that a calibrated model is 80% sure of, 80% are right. Models are often surer than that. One number, fitted to
 labelled examples, mends most of it: the temperature (Guo et al. 2017, arXiv:1706.04599). It changes no order, so no answer.
