@@ -159,10 +159,14 @@ def plots(results: Mapping[str, Any]) -> dict[str, str]:
     return drawn
 
 
+def render(text: str, results: Mapping[str, Any]) -> str:
+    """Return the text of the guide with its tables and figures."""
+    return page.between_marks(text, "calibration", parts(results))
+
+
 def write_page(results: Mapping[str, Any]) -> None:
     """Write the tables and plots of the guide."""
-    text = page.between_marks(PAGE.read_text(encoding="utf-8"), "calibration", parts(results))
-    page.write(PAGE, text, plots(results))
+    page.write(PAGE, render(PAGE.read_text(encoding="utf-8"), results), plots(results))
 
 
 def main(arguments: list[str] | None = None) -> int:

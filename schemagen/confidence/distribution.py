@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, inf, isinf, log
+from math import exp, inf, isinf, log, pow  # noqa: A004 - that of float, which overflows with an error
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemagen.checks import as_text, check_number
@@ -143,7 +143,7 @@ def _tempered_error(probabilities: tuple[float, ...], error: float, temperature:
     best = max(probabilities)
     rest = error / (1 - error) if error < 1 else inf
     try:
-        low, high = ([((p + more) / best) ** (1 / temperature) for p in probabilities] for more in (0.0, rest))
+        low, high = ([pow((p + more) / best, 1 / temperature) for p in probabilities] for more in (0.0, rest))
     except OverflowError:
         return 1.0
     known, most = sum(low), sum(high)
