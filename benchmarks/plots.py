@@ -62,6 +62,38 @@ def line_plot(
     return _document(title, HEIGHT, parts)
 
 
+def unit_plot(
+    title: str, axes: tuple[str, str], series: Mapping[str, Sequence[tuple[float, float]]], *, diagonal: bool = False
+) -> str:
+    """Return a plot of points, joined by lines, between 0 and 1 on both axes.
+
+    Args:
+        title: The title above it.
+        axes: The labels of x and y.
+        series: Name -> points, ascending in x.
+        diagonal: Whether to draw the line of equal values.
+    """
+    colours = dict(zip(series, COLOURS, strict=False))
+    legend, top = _legend(colours, TOP + 4)
+    ticks = [tick / 5 for tick in range(6)]
+    height = top + 8 + 260 + BOTTOM
+    across = _scale(ticks, (LEFT, WIDTH - RIGHT), logarithmic=False)
+    up = _scale(ticks, (height - BOTTOM, top + 8), logarithmic=False)
+    parts = [_text(4, 16, f"{title} ({axes[1]})", weight="bold"), *legend, _text(LEFT, height - 6, axes[0])]
+    for tick in ticks:
+        parts.append(_line((LEFT, up(tick)), (WIDTH - RIGHT, up(tick)), _FAINT))
+        parts.append(_text(LEFT - 6, up(tick) + 4, _tick(tick), anchor="end"))
+        parts.append(_text(across(tick), height - BOTTOM + 16, _tick(tick), anchor="middle"))
+    if diagonal:
+        parts.append(_line((across(0), up(0)), (across(1), up(1)), f'{_CLEAR} stroke-dasharray="4 4"'))
+    for name, line in series.items():
+        places = [(across(x), up(y)) for x, y in line]
+        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{drawn}" fill="none" stroke="{colours[name]}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colours[name]}"/>' for x, y in places]
+    return _document(title, height, parts)
+
+
 def interval_plot(
     title: str,
     axis: str,

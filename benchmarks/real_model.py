@@ -11,7 +11,7 @@ ways take turns, question by question, and in going first. The first answer, wit
 tables, drafts), is timed separately; torch itself is warmed up before.
 
     valid     the text, unchanged, is JSON of the schema
-    fields    share of the fields that are right, read leniently (`schemagen.evaluation.lenient`)
+    fields    share of the fields that are right, read leniently (`schemagen.grammar.lenient_json`)
     exact     share of the answers with every field right
     ratio     tokens/s to those of the unconstrained ``generate``, by question, median
     same      seconds of ``generate`` without a constraint for an answer as long as the constrained one, to seconds of this way,
@@ -37,7 +37,7 @@ from harness import clock
 from real_methods import METHODS, Method, Written, available
 from tasks import TASKS
 
-from schemagen.evaluation.lenient import first_object
+from schemagen.grammar.lenient_json import first_object
 from schemagen.evaluation.scoring import fields_right, paired, wilson
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, log
+from math import exp, inf, isinf, log, pow  # noqa: A004 - that of float, which overflows with an error
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemagen.checks import as_text, check_number
@@ -11,7 +11,7 @@ from schemagen.errors import OptionError
 from schemagen.notebook import html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 T = TypeVar("T")
 #: Characters of the bar of an option that is certain.
@@ -73,9 +73,17 @@ class Distribution(Generic[T]):
         Raises:
             OptionError: It is none of them.
         """
-        for each, chance in zip(self.options, self.probabilities, strict=True):
+        return self.probabilities[self.rank(option)]
+
+    def rank(self, option: Any) -> int:
+        """Return the rank of an option, 0 for the likeliest. True is not 1.
+
+        Raises:
+            OptionError: It is none of them.
+        """
+        for rank, each in enumerate(self.options):
             if each == option and type(each) is type(option):
-                return chance
+                return rank
         raise OptionError(
             f"{as_text(option)} is no option",
             why=f"the options are {', '.join(map(as_text, self.options)):.200}",
@@ -96,9 +104,12 @@ class Distribution(Generic[T]):
             OptionError: It is not above 0.
         """
         check_number("temperature", temperature, above=0, fix="give a number above 0; 1 changes nothing")
-        found = (_tempered(each, temperature) for each in (self.probabilities, self.masked_probabilities))
-        probabilities, masked = found
-        return replace(self, probabilities=probabilities, masked_probabilities=masked)
+        if temperature == 1:
+            return self
+        laws = (self.probabilities, self.masked_probabilities)
+        probabilities, masked = (_tempered(law, temperature) for law in laws)
+        error = max(_tempered_error(law, self.error, temperature) for law in laws) if self.error else 0.0
+        return replace(self, probabilities=probabilities, masked_probabilities=masked, error=error)
 
     def __str__(self) -> str:
         """Show a bar for each option."""
@@ -123,6 +134,27 @@ def _tempered(probabilities: tuple[float, ...], temperature: float) -> tuple[flo
     return tuple(power / sum(powers) for power in powers)
 
 
+def _tempered_error(probabilities: tuple[float, ...], error: float, temperature: float) -> float:
+    """Return how far probabilities at a temperature may be from their exact values.
+
+    Before they are scaled, each exact probability is between the one that is known and that with all of the rest added, so the
+    exact share of an option is between those where it has none of the rest and the others all of it, and the other way round.
+    """
+    best = max(probabilities)
+    rest = error / (1 - error) if error < 1 else inf
+    try:
+        low, high = ([pow((p + more) / best, 1 / temperature) for p in probabilities] for more in (0.0, rest))
+    except OverflowError:
+        return 1.0
+    known, most = sum(low), sum(high)
+    if isinf(most):
+        return 1.0
+    return max(
+        max(above / (known - below + above) - below / known, below / known - below / (most - above + below))
+        for below, above in zip(low, high, strict=True)
+    )
+
+
 def distribution_of(
     options: dict[Any, tuple[float, float]], *, unread: float = 0.0, unread_masked: float = 0.0
 ) -> Distribution[Any]:
@@ -132,13 +164,17 @@ def distribution_of(
         options: Option -> the probabilities of all its texts, by the model and under the mask.
         unread: The probability, by the model, of texts that were not read to their end.
         unread_masked: The same under the mask.
+
+    Raises:
+        OptionError: There is no option, or the model gives none of them any probability.
     """
+    if not options:
+        raise OptionError(
+            "there is no option", why="validators refuse all values of the type", fix="allow some of them"
+        )
     ordered = sorted(options.items(), key=lambda item: -item[1][0])
     mass, masked = (sum(pair[place] for _, pair in ordered) for place in (0, 1))
-    if mass <= 0 < unread:  # the walk was cut before it reached an option
-        equal = (1 / len(ordered),) * len(ordered)
-        return Distribution(tuple(option for option, _ in ordered), equal, equal, 0.0, 1.0)
-    if mass <= 0:
+    if mass <= 0 and unread <= 0:
         raise OptionError(
             "the model gives no option any probability",
             why="all of them are below the smallest number",
@@ -146,8 +182,18 @@ def distribution_of(
         )
     return Distribution(
         tuple(option for option, _ in ordered),
-        tuple(pair[0] / mass for _, pair in ordered),
-        tuple(pair[1] / masked if masked else 0.0 for _, pair in ordered),
+        _shares([pair[0] for _, pair in ordered], mass),
+        _shares([pair[1] for _, pair in ordered], masked),
         mass,
-        max(unread / (mass + unread), unread_masked / (masked + unread_masked) if masked else 0.0),
+        max(_unknown(unread, mass), _unknown(unread_masked, masked)),
     )
+
+
+def _shares(chances: Sequence[float], total: float) -> tuple[float, ...]:
+    """Return probabilities that add up to 1: equal ones if the walk was cut before it reached an option."""
+    return tuple(chance / total if total > 0 else 1 / len(chances) for chance in chances)
+
+
+def _unknown(unread: float, total: float) -> float:
+    """Return how far probabilities may be from their exact values if some paths were not read."""
+    return unread / (total + unread) if total > 0 else 1.0

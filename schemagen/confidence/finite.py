@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from decimal import Decimal
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
@@ -11,10 +12,16 @@ from schemagen.errors.pointers import resolved
 from schemagen.grammar.specs import Choice
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from schemagen.grammar.grammar import Grammar
 
 #: Most values of a type with few.
 MOST = 1000
+#: Most schemas within one another.
+MOST_DEPTH = 16
+#: Most digits of a number that is read as a whole one, whatever its notation.
+_LONGEST = 300
 
 
 def texts_of(grammar: Grammar[Any]) -> list[str]:
@@ -22,47 +29,88 @@ def texts_of(grammar: Grammar[Any]) -> list[str]:
 
     Raises:
         OptionError: The type has too many, or it is not known how many.
+
+    Cost: a matcher for each value.
     """
     if isinstance(grammar.spec, Choice):
-        return list(grammar.spec.options)
-    values = None if grammar.schema is None else _values(grammar.schema, grammar.schema)
-    if values is None or not 0 < len(values) <= MOST:
-        raise OptionError(
-            f"the type has {'too many values' if values is None else f'{len(values):,} values'} to classify by",
-            why=f"every option has a probability, and there may be {MOST:,} of them",
-            fix="give Literal[...], an Enum, bool, an int with bounds, a Choice or a list of texts; for a field of a larger "
-            "answer lm.run(prompt, T, confidence=True)",
-        )
-    return list(dict.fromkeys(json.dumps(value, ensure_ascii=False, sort_keys=True) for value in values))
+        texts = list(grammar.spec.options)
+    else:
+        values = None if grammar.schema is None else values_of(grammar.schema, grammar.schema)
+        if values is None or not 0 < len(values) <= MOST:
+            raise _too_many(None if values is None else len(values))
+        texts = [canonical(json.dumps(value)) for value in values]
+    return [text for text in dict.fromkeys(texts) if _writes(grammar, text)]
 
 
-def _values(schema: Any, document: Any) -> list[Any] | None:
-    """Return the values that a schema of a scalar can have, in order; None if they are many or unknown."""
+def _too_many(count: int | None) -> OptionError:
+    known = "too many, or not known" if count is None else f"{count:,}"
+    return OptionError(
+        f"the values to classify by are {known}",
+        why=f"every option has a probability, and there may be {MOST:,} of them",
+        fix="give Literal[...], an Enum, bool, an int with bounds, a Choice or a list of texts; for a field of a larger answer "
+        "lm.run(prompt, T, confidence=True)",
+    )
+
+
+def _writes(grammar: Grammar[Any], text: str) -> bool:
+    """Whether a text is one of a grammar: other keywords of a schema may exclude some of its values."""
+    matcher = grammar.matcher()
+    return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+
+
+def canonical(text: str) -> str:
+    """Return a JSON text as it is for all texts of equal values: 1.0 is 1."""
+    return json.dumps(json.loads(text, parse_float=Decimal), ensure_ascii=False, sort_keys=True, default=_number)
+
+
+def _number(value: Decimal) -> int | float:
+    is_whole = value.adjusted() < _LONGEST and value == value.to_integral_value()
+    return int(value) if is_whole else float(value)
+
+
+def values_of(schema: Any, document: Any, depth: int = MOST_DEPTH) -> list[Any] | None:
+    """Return the values that a schema of a scalar can have, in order, and perhaps others; None if they are many or unknown.
+
+    Args:
+        schema: A part of a document.
+        document: What its references lead into.
+        depth: How many schemas may be within one another.
+    """
     schema = resolved(schema, document)
-    if not isinstance(schema, Mapping):
-        return None
     if "const" in schema:
         return [schema["const"]]
     if isinstance(schema.get("enum"), (list, tuple)):
         return list(schema["enum"])
     for keyword in ("anyOf", "oneOf"):
-        if keyword in schema:
-            parts = [_values(part, document) for part in schema[keyword]]
-            return None if any(part is None for part in parts) else [value for part in parts for value in part or ()]
-    return _of_kind(schema)
+        parts = [values_of(part, document, depth - 1) for part in schema.get(keyword, ())] if depth else []
+        if parts and None not in parts:
+            return [value for part in parts for value in part or ()]
+    for part in schema.get("allOf", ()) if depth else ():
+        if (found := values_of(part, document, depth - 1)) is not None:
+            return found
+    return _of_kinds(schema)
 
 
-def _of_kind(schema: Mapping[str, Any]) -> list[Any] | None:
-    kind = schema.get("type")
-    if kind == "boolean":
-        return [True, False]
-    if kind == "null":
-        return [None]
-    if kind != "integer":
+def _of_kinds(schema: Mapping[str, Any]) -> list[Any] | None:
+    """Return the values of a schema by its types; None if they are many or unknown."""
+    kinds = schema.get("type")
+    found: list[Any] = []
+    for kind in [kinds] if isinstance(kinds, str) else kinds or [None]:
+        known: dict[Any, list[Any] | None] = {"boolean": [True, False], "null": [None], "integer": _integers(schema)}
+        values = known.get(kind)
+        if values is None:
+            return None
+        found += values
+    return found
+
+
+def _integers(schema: Mapping[str, Any]) -> list[int] | None:
+    """Return the whole numbers within the bounds of a schema; None if there are too many, or only one bound."""
+    lows = [schema[name] for name in ("minimum", "exclusiveMinimum") if name in schema]
+    highs = [schema[name] for name in ("maximum", "exclusiveMaximum") if name in schema]
+    if not lows or not highs:
         return None
-    low = schema.get("minimum", schema.get("exclusiveMinimum", float("-inf") - 1) + 1)
-    high = schema.get("maximum", schema.get("exclusiveMaximum", float("inf")) - 1)
-    if not high - low < MOST:
-        return None
+    low, high = ceil(max(lows)), floor(min(highs))
     step = schema.get("multipleOf", 1)
-    return [value for value in range(int(-(-low // 1)), int(high // 1) + 1) if value % step == 0]
+    step = 1 if step % 1 else int(step)  # the matcher knows the multiples of a fraction
+    return list(range(ceil(low / step) * step, high + 1, step)) if (high - low) / step < MOST else None

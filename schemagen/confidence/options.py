@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.confidence.distribution import Distribution, distribution_of
-from schemagen.confidence.finite import texts_of
+from schemagen.confidence.distribution import distribution_of
+from schemagen.confidence.finite import canonical, texts_of
 from schemagen.confidence.walk import ValueText, walk
 from schemagen.decode.token_tree import TokenTree
 from schemagen.errors import ValidationFailed
@@ -14,6 +16,7 @@ from schemagen.errors import ValidationFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from schemagen.confidence.distribution import Distribution
     from schemagen.engine.protocol import Constraint
     from schemagen.grammar.grammar import Grammar
 
@@ -30,7 +33,8 @@ def options_after(
         max_nodes: As for `schemagen.confidence.walk.walk`.
 
     Raises:
-        OptionError: The type has too many values.
+        OptionError: The type has too many values, validators refuse all of them, or the model is an encoder-decoder.
+        BudgetError: An option is longer than the context of the model.
     """
     options = texts_of(grammar)
     is_json = grammar.schema is not None
@@ -38,16 +42,18 @@ def options_after(
     text = ValueText("" if is_json else None)
     walked = walk(tree, 0, grammar.matcher(), text, grammar.vocabulary, max_nodes=max_nodes)
     found = _by_value(walked.values) if is_json else walked.values
-    values: dict[Any, tuple[float, float]] = {}
-    kept: list[Any] = []  # values need not be hashable, and 1 and True are equal
+    values: dict[Any, Any] = {}
+    chances: dict[Any, tuple[float, float]] = {}
     for each in dict.fromkeys([*found, *options]):
         try:
-            kept.append(grammar.validate(each))
+            value = grammar.validate(each)
         except ValidationFailed:  # a validator refuses this option
             continue
-        values[len(kept) - 1] = found.get(each, (0.0, 0.0))
-    made = distribution_of(values, unread=walked.unread, unread_masked=walked.unread_masked)
-    return _with_options(made, [kept[place] for place in made.options])
+        key = (type(value), value if isinstance(value, Hashable) else each)  # 1 and True are equal
+        known, more = chances.get(key, (0.0, 0.0)), found.get(each, (0.0, 0.0))
+        values[key], chances[key] = value, (known[0] + more[0], known[1] + more[1])
+    made = distribution_of(chances, unread=walked.unread, unread_masked=walked.unread_masked)
+    return replace(made, options=tuple(values[key] for key in made.options))
 
 
 def values_at(  # noqa: PLR0913 - a place in a text, and how far to go from it
@@ -82,20 +88,14 @@ def values_at(  # noqa: PLR0913 - a place in a text, and how far to go from it
     )
     found = walked.values if path is None else _by_value(walked.values)
     made = distribution_of(found, unread=walked.unread, unread_masked=walked.unread_masked)
-    return made if path is None else _with_options(made, [json.loads(each) for each in made.options])
+    return made if path is None else replace(made, options=tuple(map(json.loads, made.options)))
 
 
 def _by_value(values: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
     """Add up the probabilities of JSON texts of equal values."""
     found: dict[str, tuple[float, float]] = {}
     for text, (chance, masked) in values.items():
-        value = json.loads(text)
-        value = int(value) if isinstance(value, float) and value.is_integer() else value
-        key = json.dumps(value, ensure_ascii=False, sort_keys=True)
+        key = canonical(text)
         known = found.get(key, (0.0, 0.0))
         found[key] = known[0] + chance, known[1] + masked
     return found
-
-
-def _with_options(made: Distribution[Any], options: list[Any]) -> Distribution[Any]:
-    return Distribution(tuple(options), made.probabilities, made.masked_probabilities, made.mass, made.error)

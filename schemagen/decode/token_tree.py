@@ -22,7 +22,7 @@ from schemagen.decode.budget import context_of
 from schemagen.decode.cache_slots import empty_cache
 from schemagen.decode.speculation.draft_tree import can_branch
 from schemagen.decode.speculation.eligibility import is_plain_decoder
-from schemagen.errors import BudgetError
+from schemagen.errors import BudgetError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +43,18 @@ class TokenTree:
 
     Attributes:
         passes: How often the model was called.
+
+    Raises:
+        OptionError: The model is an encoder-decoder.
     """
 
     def __init__(self, model: Any, prompt: Sequence[int], *, kept_bytes: int = KEPT_BYTES) -> None:
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise OptionError(
+                f"the model, {type(model).__name__}, is an encoder-decoder",
+                why="it reads the prompt in its encoder, and this needs a model that reads prompt and answer as one text",
+                fix="load a decoder, as SmolLM2 or Qwen3",
+            )
         self._model, self._prompt, self._kept_bytes = model, list(prompt), kept_bytes
         self._tokens: list[int] = [-1]
         self._parents: list[int] = [-1]

@@ -145,7 +145,7 @@ def generate_batch(
     Raises:
         SchemagenError: As `LanguageModel.batch`.
     """
-    given = _prompts(prompts)
+    given = prompts_of(prompts)
     grammars = _grammars(batch, spec, len(given))
     rows = [_Row(first + index, *row) for index, row in enumerate(zip(given, _seeds(seed, len(given)), strict=True))]
     found: dict[int, Generation[Any] | Failure] = {}
@@ -156,7 +156,7 @@ def generate_batch(
     return [found[row.index] for row in rows]
 
 
-def _prompts(prompts: Iterable[Any]) -> list[Any]:
+def prompts_of(prompts: Iterable[Any]) -> list[Any]:
     """Return the prompts of a batch.
 
     Raises:
@@ -273,11 +273,11 @@ def _outcomes(
 def _first_request(batch: Batch, row: _Row, grammar: Grammar | Exception) -> AnswerRequest | Failure:
     """Return the first request of a row; its failure if its type has no grammar, or its prompt is invalid."""
     if isinstance(grammar, Exception):
-        return _failure(row, grammar)
+        return failure_of(row.index, row.prompt, grammar)
     try:
         return AnswerRequest.of(replace(batch.settings, seed=row.seed), batch.form, row.prompt, grammar)
     except Exception as error:  # noqa: BLE001 - a prompt can be wrong in any way
-        return _failure(row, error)
+        return failure_of(row.index, row.prompt, error)
 
 
 def _decoded(
@@ -325,7 +325,7 @@ def _completed(
         except ValidationFailed as error:
             return Failure(row.index, row.prompt, error)
     if isinstance(decoded, Exception):
-        return _failure(row, decoded)
+        return failure_of(row.index, row.prompt, decoded)
     output = request.split(decoded)
     try:
         return request.judge(output)
@@ -335,23 +335,23 @@ def _completed(
         return Failure(row.index, row.prompt, _raised_by_validator(error, row, output.text))
 
 
-def _failure(row: _Row, error: Exception) -> Failure:
+def failure_of(index: int, prompt: Any, error: Exception) -> Failure:
     """Return the failure of a row; a foreign error is wrapped in one of ours, as its cause."""
     if isinstance(error, LogitsError):  # its row number is that of a chunk
         error = LogitsError(
-            error.fact, row=row.index, step=error.step, text=error.text, why=error.why, fix=error.fix, code=error.code
+            error.fact, row=index, step=error.step, text=error.text, why=error.why, fix=error.fix, code=error.code
         ).with_traceback(error.__traceback__)
     if isinstance(error, SchemagenError):
-        return Failure(row.index, row.prompt, error)
+        return Failure(index, prompt, error)
     wrapped = GenerationError(
         f"{type(error).__name__}: {error}",
-        at=f"row {row.index}",
+        at=f"row {index}",
         why="the prompt or the model raised it; the other rows are not affected",
         fix="generate with this row alone to see where it comes from",
         code="row-failed",
     )
     wrapped.__cause__ = error
-    return Failure(row.index, row.prompt, wrapped)
+    return Failure(index, prompt, wrapped)
 
 
 def _raised_by_validator(error: Exception, row: _Row, text: str) -> GenerationError:
@@ -368,7 +368,7 @@ def _raised_by_validator(error: Exception, row: _Row, text: str) -> GenerationEr
     return wrapped
 
 
-def raise_misuse(found: Iterable[Generation[Any] | Failure]) -> None:
+def raise_misuse(found: Iterable[object]) -> None:
     """Raise the error that every row failed with, if it points to wrong options.
 
     Raises:

@@ -8,10 +8,12 @@ import random
 import pytest
 
 from schemagen.confidence import (
+    Above,
     Distribution,
     accuracy_above,
     expected_calibration_error,
     fit_temperature,
+    negative_log_likelihood,
     reliability,
 )
 from schemagen.errors import OptionError
@@ -50,8 +52,46 @@ def test_errors_by_hand():
     assert bins[0].confidence == pytest.approx(0.6)
     assert bins[0].accuracy == 0.5
     assert expected_calibration_error(distributions, labels, bins=1) == pytest.approx(0.8 - 4 / 6)
-    assert accuracy_above(distributions, labels, 0.8) == (0.75, 4 / 6)
-    assert accuracy_above(distributions, labels, 0.95) == (None, 0.0)
+    assert accuracy_above(distributions, labels, (0.8, 0.95)) == [Above(0.8, 0.75, 4 / 6), Above(0.95, None, 0.0)]
+
+
+def test_bins_of_equal_width_by_hand():
+    """Two at 0.6 and one at 0.65 share a bin from 0.6 to 0.7; one at 1 is in the last bin."""
+    distributions = [of_two(chance) for chance in (0.6, 0.65, 0.6, 1.0, 0.95)]
+    labels = ["a", "b", "a", "a", "b"]
+    bins = reliability(distributions, labels, 10, binning="width")
+    assert [(each.count, each.accuracy) for each in bins] == [(3, pytest.approx(2 / 3)), (2, 0.5)]
+    by_hand = 3 / 5 * abs(1.85 / 3 - 2 / 3) + 2 / 5 * abs(0.975 - 0.5)
+    assert expected_calibration_error(distributions, labels, 10, binning="width") == pytest.approx(by_hand)
+    with pytest.raises(OptionError, match="no such kind"):
+        reliability(distributions, labels, 10, binning="height")
+
+
+def of_two(chance):
+    """Return a distribution over two options."""
+    return Distribution(("a", "b"), (chance, 1 - chance), (chance, 1 - chance), 1.0)
+
+
+def test_the_likelihood_by_hand():
+    """The mean of the negative logarithms; an impossible label costs a bounded amount, and True is not 1."""
+    assert negative_log_likelihood([of_two(0.9), of_two(0.6)], ["a", "b"]) == pytest.approx(-math.log(0.9 * 0.4) / 2)
+    assert negative_log_likelihood([of_two(1.0)], ["b"]) == pytest.approx(-math.log(1e-12))
+    both = Distribution((1, True), (0.7, 0.3), (0.7, 0.3), 1.0)
+    assert negative_log_likelihood([both], [True]) == pytest.approx(-math.log(0.3))
+    assert accuracy_above([both], [True], [0.0])[0].accuracy == 0
+
+
+def test_logits_times_three_ask_for_the_temperature_three():
+    """A model whose logits are three times too large is mended by the temperature 3, the minimum of the likelihood."""
+    draw = random.Random(7)
+    true = [distribution([draw.gauss(0, 1.5) for _ in range(3)]) for _ in range(3000)]
+    labels = [draw.choices(each.options, each.probabilities)[0] for each in true]
+    stated = [each.at_temperature(1 / 3) for each in true]
+    fitted = fit_temperature(stated, labels)
+    assert fitted == pytest.approx(3, rel=0.06)
+    least = negative_log_likelihood([each.at_temperature(fitted) for each in stated], labels)
+    for other in (fitted * 0.98, fitted * 1.02):
+        assert negative_log_likelihood([each.at_temperature(other) for each in stated], labels) > least
 
 
 def test_a_temperature_changes_no_order():
@@ -62,9 +102,8 @@ def test_a_temperature_changes_no_order():
     assert hot.probability < found.probability < cold.probability
     assert hot.entropy > found.entropy > cold.entropy
     assert sum(hot.probabilities) == pytest.approx(1)
-    assert found.at_temperature(1) == pytest.approx(found) or found.at_temperature(1).probabilities == pytest.approx(
-        found.probabilities
-    )
+    assert found.at_temperature(1) == found
+    assert distribution([0.0, -2000.0]).at_temperature(1e-5).probabilities == (1.0, 0.0)
     assert found.margin == pytest.approx(found[0] - found[1])
     assert "█" in str(found)
     assert "under the mask" in found._repr_html_()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from enum import Enum
 from typing import Annotated, Literal
 
 import pytest
 import torch
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 import schemagen
+from schemagen.confidence.finite import texts_of
 from schemagen.confidence.options import options_after, values_at
 from schemagen.confidence.walk import ValueText, walk
 from schemagen.decode.token_tree import TokenTree
 from schemagen.errors import OptionError
 from schemagen.testing import mask_of
+from tests.decode.tiny import VOCABULARY as BYTES, llama
 from tests.steering.toys import VOCABULARY, model
 
 PROMPT = [1, 2, 3]
@@ -165,6 +168,43 @@ def test_options_that_the_model_never_writes_are_there():
     assert flags[True] + flags[False] == pytest.approx(1)
     with pytest.raises(OptionError, match="1 is no option"):
         flags[1]
+
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ({"enum": [1, 2, 3, "x"], "minimum": 2}, {2, 3, "x"}),
+        ({"type": "integer", "minimum": 0.5, "exclusiveMaximum": 9, "multipleOf": 4}, {4, 8}),
+        ({"type": "integer", "exclusiveMinimum": 0, "minimum": -5, "maximum": 2}, {1, 2}),
+        ({"type": ["null", "boolean"]}, {None, True, False}),
+        ({"type": "array", "items": False, "enum": [[], [1]]}, [[]]),
+        ({"allOf": [{"type": "string"}, {"enum": ["a", "b", 1]}]}, {"a", "b"}),
+        (
+            {"anyOf": [{"$ref": "#/$defs/flag"}, {"const": "x"}], "$defs": {"flag": {"type": "boolean"}}},
+            {True, False, "x"},
+        ),
+        (Size, {Size.SMALL, Size.LARGE}),
+        (schemagen.Choice(Size), {Size.SMALL, Size.LARGE}),
+        (Size | None, {Size.SMALL, Size.LARGE, None}),
+        (Annotated[Literal["a", "A", "b"], AfterValidator(str.lower)], {"a", "b"}),
+    ],
+)
+def test_options_are_the_values_that_can_be_written(spec, options):
+    """The grammar decides which values of an enum or a range there are; values that become equal are one option."""
+    found = options_after(llama(1), PROMPT, schemagen.compile(spec, BYTES))
+    assert sorted(map(repr, found.options)) == sorted(map(repr, options))
+    assert math.isclose(sum(found.probabilities), 1)
+
+
+def test_a_schema_within_itself_has_unknown_values():
+    """It is refused, and does not go on for ever."""
+    with pytest.raises(OptionError, match="to classify by"):
+        texts_of(schemagen.compile({"anyOf": [{"const": 1}, {"type": "array", "items": {"$ref": "#"}}]}, BYTES))
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,6 @@ class Person(BaseModel):
     mood: Literal["happy", "sad"]
 
 
-@pytest.fixture(scope="module")
-def lm():
-    """Return the bundled model."""
-    return schemagen.load_bundled()
-
-
 def close(found, expected):
     """Check that two lists of records say the same."""
     assert [each.token_id for each in found] == [each.token_id for each in expected]
@@ -147,7 +141,7 @@ def test_classify_reads_prompts_as_run_does(lm):
     kind = Literal["positive", "negative", "neutral"]
     found = lm.classify("I love it! Great product.", kind)
     assert found.value == lm("I love it! Great product.", kind)
-    assert lm.classify("x", kind, calibration=5.0).entropy > lm.classify("x", kind).entropy
-    for wrong in ({"calibration": 0}, {"max_nodes": 0}, {"show_schema": "no"}):
+    assert lm.classify("x", kind, temperature=5.0).entropy > lm.classify("x", kind).entropy
+    for wrong in ({"temperature": 0}, {"max_nodes": 0}, {"show_schema": "no"}):
         with pytest.raises(OptionError):
             lm.classify("x", kind, **wrong)

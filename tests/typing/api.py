@@ -26,6 +26,7 @@ from schemagen.events import (
     Event,
     FieldCompleted,
     FieldStarted,
+    FieldTakenBack,
     Path,
     ReasoningDelta,
     Snapshot,
@@ -102,6 +103,25 @@ def structured_classes(lm: schemagen.LanguageModel) -> None:
     assert_type(Point(1, y=2), Point)
     # The decorator leaves the class as it is.
     assert_type(City(name="Paris"), City)
+
+
+def classify(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
+    found = lm.classify("", Literal["a", "b"], temperature=2.0)
+    assert_type(found, schemagen.Distribution[Literal["a", "b"]])
+    assert_type(found.value, Literal["a", "b"])
+    assert_type(found.options, tuple[Literal["a", "b"], ...])
+    assert_type(found["a"], float)
+    assert_type(found.at_temperature(2), schemagen.Distribution[Literal["a", "b"]])
+    assert_type(lm.classify("", Mood, max_nodes=9), schemagen.Distribution[Mood])
+    assert_type(lm.classify("", bool), schemagen.Distribution[bool])
+    assert_type(lm.classify("", Annotated[int, Field(ge=1, le=5)]), schemagen.Distribution[int])
+    assert_type(lm.classify("", bool | None), schemagen.Distribution[Optional[bool]])
+    assert_type(lm.classify("", ["yes", "no"]), schemagen.Distribution[str])
+    assert_type(lm.classify("", schemagen.Choice(Mood)), schemagen.Distribution[Mood])
+    assert_type(lm.classify("", {"enum": [1, 2]}), schemagen.Distribution[Any])
+    rows = lm.classify_batch(prompts, Mood, progress=False)
+    assert_type(rows, list[Union[schemagen.Distribution[Mood], schemagen.Failure]])
+    assert_type(lm.classify_batch(prompts, ["yes", "no"]), list[Union[schemagen.Distribution[str], schemagen.Failure]])
 
 
 def call(lm: schemagen.LanguageModel) -> None:
@@ -264,7 +284,7 @@ def streams(lm: schemagen.LanguageModel) -> None:
             elif isinstance(event, (Delta, ReasoningDelta)):
                 assert_type(event.text, str)
             else:
-                assert_type(event, Union[FieldStarted, FieldCompleted])
+                assert_type(event, Union[FieldStarted, FieldCompleted, FieldTakenBack])
                 assert_type(event.path, Path)
                 assert_type(event.path[0], Union[str, int])
 

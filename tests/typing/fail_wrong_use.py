@@ -23,6 +23,8 @@ def wrong(lm: schemagen.LanguageModel) -> None:
     lm("")  # error: what should it be?
     lm.batch([""])  # error: what should they be?
     lm.stream("")  # error: what should it be?
+    lm.classify("")  # error: one of what?
+    lm.classify("", bool, top_k=3)  # error: nothing is drawn
     lm.call("")  # error: a call of what?
     lm.acall("")  # error: a call of what?
     schemagen.Generator(lm)  # error: of what?

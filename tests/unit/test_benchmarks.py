@@ -561,6 +561,23 @@ def test_memory_is_counted_on_empty_models(script):
     assert not windows["reads_ahead"]
 
 
+def test_the_page_on_confidence_is_made_of_the_committed_result(script):
+    """`python benchmarks/calibration.py --page` writes its tables and plots; the temperature lowers the error it is for."""
+    calibration = script("calibration")
+    results = json.loads(calibration.RESULT.read_text(encoding="utf-8"))["results"]
+    text = calibration.PAGE.read_text(encoding="utf-8")
+    assert calibration.render(text, results) == text
+    for name, plot in calibration.plots(results).items():
+        assert (script("page").PLOTS / name).read_text(encoding="utf-8") == plot
+        assert plot.count("<circle") == 20
+        assert plot.count("stroke-dasharray") == 1
+    assert results.keys() == calibration.LABELS.keys()
+    for task, halves in results.items():
+        assert min(map(len, halves.values())) >= 150
+        found = calibration.figures(task, halves)
+        assert found["after"]["nll"] < found["before"]["nll"]
+
+
 @pytest.mark.slow
 def test_advice_is_measured(script, tokenizer, tmp_path):
     """`advice.py` runs every case; ways that only change the speed write as many tokens."""
