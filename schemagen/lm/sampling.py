@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from typing_extensions import TypeVar
 
 from schemagen.checks import as_text, check_count, check_seed
-from schemagen.errors import OptionError, ValidationFailed
+from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.generation import Generation
 from schemagen.options.required import requires
 from schemagen.options.sampling import Sampling
@@ -181,10 +181,21 @@ class SampleDrawing(ModelAccess):
             max_attempts=max_attempts,
         )
         seconds = (time.perf_counter() - began) / n
-        found = [accepts.generation(text, length, seconds) for text in drawn.texts if accepts(text)]
-        if not found and accepts.error is not None:
-            raise accepts.error
+        kept = [text for text in drawn.texts if not text.is_dead and accepts(text)]
+        for text in kept:
+            del text.token_ids[budget:]  # an EOS beyond it
+        if not kept:
+            raise accepts.error or _nothing(sampling)
+        found = [accepts.generation(text, length, seconds) for text in kept]
         return Samples(found, sampler, drawn.log_evidence, drawn.attempts)
+
+
+def _nothing(sampling: Sampling) -> LimitError:
+    return LimitError(
+        "no text of the type has any probability",
+        why=f"{sampling!r} cuts off all tokens that its texts would need",
+        fix="leave top_k, top_p and the like out: they shape the law before it is conditioned",
+    )
 
 
 class _Judge:

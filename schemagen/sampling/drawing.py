@@ -67,8 +67,7 @@ def draw_texts(  # noqa: PLR0913 - a law, and how to draw from it
     if sampler == "rejection":
         rejection = Rejection(law, accepts, max_attempts=max_attempts)
         texts = list(rejection.samples(count, seed))
-        evidence = sum(rejection.evidence) / len(rejection.evidence)
-        return Drawn(texts, log(evidence) if evidence > 0 else float("-inf"), rejection.attempts)
+        return Drawn(texts, log(rejection.evidence), rejection.attempts)
     if sampler == "smc":
         texts = particles(law, count, seed)
     else:
@@ -77,6 +76,6 @@ def draw_texts(  # noqa: PLR0913 - a law, and how to draw from it
         while live := [text for text in texts if not law.is_over(text)]:
             step(law, live)
     for text in texts:
-        if not accepts(text):
+        if text.is_dead or not accepts(text):
             text.log_weight = float("-inf")
     return Drawn(texts, log_mean([text.log_weight for text in texts]), count)

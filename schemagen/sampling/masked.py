@@ -17,51 +17,62 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from schemagen.errors import DeadEndError
 from schemagen.sampling.texts import Beginning, Law, draw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: Tokens that are refused at one place before a mask is computed.
+_MOST = 64
+
 
 def step_masked(law: Law, texts: Sequence[Beginning]) -> None:
     """Add a token to each text, drawn under the mask, and multiply its weight by the probability of the allowed ones.
 
+    A text for which no allowed token has any probability ends, and weighs nothing.
+
     Cost: a pass of the model, and a mask for each text.
     """
     for text, chances in zip(texts, law.chances(texts), strict=True):
-        allowed = torch.where(law.allowed(text, len(chances)), chances, 0.0)
-        mass = float(allowed.sum())
-        if mass <= 0:
-            raise _no_token(text)
-        text.log_weight += log(min(mass, 1.0))
-        law.extend(text, draw(allowed, text))
+        _take_masked(law, text, chances)
+
+
+def _take_masked(law: Law, text: Beginning, chances: torch.Tensor) -> None:
+    allowed = torch.where(law.allowed(text, len(chances)), chances, 0.0)
+    mass = float(allowed.sum())
+    if mass <= 0:
+        text.is_dead, text.log_weight = True, float("-inf")
+        return
+    text.log_weight += log(min(mass, 1.0))
+    law.extend(text, draw(allowed, text))
 
 
 def step_checked(law: Law, texts: Sequence[Beginning]) -> None:
     """Add a token to each text, drawn until one is allowed, and multiply its weight by an estimate of their probability.
 
+    After `_MOST` refused tokens a mask is computed, which knows the probability.
+
     Cost: a pass of the model, and a check of each drawn token.
     """
     for text, chances in zip(texts, law.chances(texts), strict=True):
-        left = chances.clone()
-        while True:
-            if float(left.sum()) <= 0:
-                raise _no_token(text)
-            token_id = draw(left, text)
-            if law.allows(text, token_id):
-                break
-            left[token_id] = 0.0
+        _take_checked(law, text, chances)
+
+
+def _take_checked(law: Law, text: Beginning, chances: torch.Tensor) -> None:
+    left = chances.clone()
+    for _ in range(_MOST):
+        if float(left.sum()) <= 0:
+            text.is_dead, text.log_weight = True, float("-inf")
+            return
+        token_id = draw(left, text)
+        is_allowed = law.allows(text, token_id)
         left[token_id] = 0.0
-        rest = float(left.sum())
-        is_more = rest > 0 and law.allows(text, draw(left, text))
-        text.log_weight += log(min(float(chances[token_id]) + rest * is_more, 1.0))
-        law.extend(text, token_id)
-
-
-def _no_token(text: Beginning) -> DeadEndError:
-    return DeadEndError(
-        f"no token that is allowed after the {len(text.token_ids)} generated ones has any probability",
-        why="top_k, top_p or min_p cut all of them off",
-        fix="leave these options out: they shape the law before it is conditioned",
-    )
+        if is_allowed:
+            break
+    else:
+        _take_masked(law, text, chances)
+        return
+    rest = float(left.sum())
+    is_more = rest > 0 and law.allows(text, draw(left, text))
+    text.log_weight += log(min(float(chances[token_id]) + rest * is_more, 1.0))
+    law.extend(text, token_id)

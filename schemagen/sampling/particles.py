@@ -75,8 +75,11 @@ def resampled(texts: Sequence[Beginning], weights: Sequence[float], numbers: tor
 def normalised(log_weights: Sequence[float]) -> list[float]:
     """Return weights that add up to 1."""
     best = max(log_weights)
+    if best == float("-inf"):
+        return [1 / len(log_weights)] * len(log_weights)
     powers = [exp(each - best) for each in log_weights]
-    return [power / sum(powers) for power in powers]
+    total = sum(powers)
+    return [power / total for power in powers]
 
 
 def log_mean(logs: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ Attempts are made in rounds, side by side, so that the model reads their tokens 
 
 Invariants: the probability of a token in a node of the tree is that of all texts after it that are not known to be outside of
 the language; a round draws from the tree as it was when the round began, so all that its attempts draw has one law, and those
-that are valid are exact samples. Tokens with a probability below 1e-12 count as outside.
+that are valid are exact samples. Tokens with less than 1e-15 of the probability of the likeliest allowed one count as outside.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Attempts of a round, at most.
 _TOGETHER = 32
-_LEAST = 1e-12
+_LEAST = 1e-15
 
 
 @dataclass(slots=True)
@@ -84,7 +84,6 @@ class Rejection:
 
     Attributes:
         attempts: How many were made.
-        evidence: The estimate of each attempt of the probability that the model writes a valid text.
     """
 
     def __init__(self, law: Law, accepts: Callable[[Beginning], bool], *, max_attempts: int) -> None:
@@ -92,7 +91,7 @@ class Rejection:
         self._nodes: dict[int, _Node] = {}
         self._round = 0
         self.attempts = 0
-        self.evidence: list[float] = []
+        self._valid, self._expected = 0, 0.0
 
     def samples(self, count: int, seed: int) -> Iterator[Beginning]:
         """Yield texts.
@@ -113,10 +112,19 @@ class Rejection:
             attempts = [_Attempt(self._law.begin(seed + self.attempts + place)) for place in range(many)]
             self._run(attempts)
             self.attempts += many
-            self.evidence += [share * attempt.is_valid for attempt in attempts]
+            self._valid += sum(attempt.is_valid for attempt in attempts)
+            self._expected += many / share
             for attempt in [each for each in attempts if each.is_valid][: count - found]:
                 found += 1
                 yield attempt.text
+
+    @property
+    def evidence(self) -> float:
+        """The probability that the model writes a valid text, as estimated.
+
+        Divided by the share that was left when an attempt began, it is the probability that the attempt is valid.
+        """
+        return min(self._valid / self._expected, self._nodes[0].share) if self._nodes else 1.0
 
     def _used_up(self, found: int, count: int, *, is_empty: bool) -> LimitError:
         why = "the model hardly ever writes a text of the type, so that nearly all attempts are rejected"
@@ -152,7 +160,8 @@ class Rejection:
         """
         text, law = attempt.text, self._law
         if chances is not None and text.node not in self._nodes:
-            ids = (law.allowed(text, len(chances)) & (chances >= _LEAST)).nonzero()[:, 0]
+            allowed = torch.where(law.allowed(text, len(chances)), chances, 0.0)
+            ids = (allowed > _LEAST * float(allowed.max())).nonzero()[:, 0]
             self._nodes[text.node] = _Node(self._round, ids, chances[ids])
         node = self._nodes[text.node]
         token_id = int(node.ids[draw(node.alive, text)]) if chances is None else draw(chances, text)

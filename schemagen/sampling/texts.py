@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ class Beginning:
         numbers: Its random numbers.
         token_ids: Its tokens.
         log_weight: The logarithm of its weight.
+        is_dead: Whether it cannot go on: the cuts of the law leave no token that is allowed.
     """
 
     node: int
@@ -36,6 +37,7 @@ class Beginning:
     numbers: torch.Generator
     token_ids: list[int] = field(default_factory=list)
     log_weight: float = 0.0
+    is_dead: bool = False
 
     def copy(self, numbers: torch.Generator) -> Beginning:
         """Return a copy that goes on with other random numbers."""
@@ -44,6 +46,8 @@ class Beginning:
 
 class Law:
     """The model's law of the next token, and which tokens the constraint allows.
+
+    A text ends with EOS, whose probability counts; it may come after the last token of the budget.
 
     Args:
         tree: The continuations of the prompt.
@@ -60,6 +64,7 @@ class Law:
     def __init__(self, tree: TokenTree, constraint: Constraint, sampling: Sampling, budget: int) -> None:
         self.tree, self.constraint, self.budget = tree, constraint, budget
         self._sampling = sampling
+        self._ends = constraint.vocabulary.eos_token_ids
         self._words = allocate_token_bitmask(1, constraint.vocabulary.size)
 
     def begin(self, seed: int) -> Beginning:
@@ -72,18 +77,26 @@ class Law:
 
     def allowed(self, text: Beginning, width: int) -> torch.Tensor:
         """Return which tokens may come next so that the text can be completed within the budget: bool [width]."""
-        text.matcher.fill_next_token_bitmask(self._words, 0, budget=self.budget - len(text.token_ids))
+        left = self.budget - len(text.token_ids)
+        if left <= 0:
+            found = torch.zeros(width, dtype=torch.bool)
+            found[[end for end in self._ends if self.allows(text, end)]] = True
+            return found
+        text.matcher.fill_next_token_bitmask(self._words, 0, budget=left)
         bits = np.unpackbits(self._words.numpy().view(np.uint8), bitorder="little")[:width]
         return torch.from_numpy(np.pad(bits, (0, width - len(bits)))).bool()
 
     def allows(self, text: Beginning, token_id: int) -> bool:
-        """Whether a single token may come next, without a mask."""
+        """Whether a single token may come next, as a mask within the budget says, without computing one."""
+        left = self.budget - len(text.token_ids)
+        if left <= 0 and token_id not in self._ends:
+            return False
+        before = text.matcher.tokens_to_finish()
         if not text.matcher.accept_token(token_id):
             return False
-        is_over = text.matcher.is_terminated()
-        needed = 0 if is_over else text.matcher.tokens_to_finish()
+        needed = -1 if text.matcher.is_terminated() else text.matcher.tokens_to_finish()
         text.matcher.rollback(1)
-        return needed is not None and needed < self.budget - len(text.token_ids) + is_over
+        return before is None or (needed is not None and needed < max(left, before))
 
     def extend(self, text: Beginning, token_id: int) -> None:
         """Add a token that is allowed."""
@@ -93,14 +106,9 @@ class Law:
 
     def is_over(self, text: Beginning) -> bool:
         """Whether nothing may follow."""
-        return text.matcher.is_terminated() or len(text.token_ids) >= self.budget
+        return text.is_dead or text.matcher.is_terminated()
 
 
 def draw(chances: torch.Tensor, text: Beginning) -> int:
     """Draw a token from probabilities float64 [V], which need not add up to 1."""
     return int(drawn(chances.unsqueeze(0), [text.numbers]))
-
-
-def number_of(text: Any) -> float:
-    """Draw a number between 0 and 1."""
-    return float(torch.rand(1, dtype=torch.float64, generator=text.numbers))

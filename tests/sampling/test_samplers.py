@@ -142,6 +142,61 @@ def test_a_validator_is_a_part_of_the_language():
     assert all((each == float("-inf")) == ("7" in text) for text, each in zip(texts, logs, strict=True))
 
 
+class Rare(Table):
+    """A model that ends "11" hardly ever, and writes "0" at the start with a tiny probability."""
+
+    CHANCES: ClassVar = {"": (1e-13, 1.0, 0.0), "0": (0.0, 1.0, 0.0), "11": (0.9, 0.0, 0.1), "1": (0.5, 0.5, 0.0)}
+
+
+@pytest.mark.parametrize("sampler", ["rejection", "mask", "awrs", "smc"])
+def test_tokens_of_tiny_probability_are_drawn_where_they_are_forced(sampler):
+    """They are as exact as others."""
+    grammar = schemagen.compile(schemagen.Regex("01"), TOY)
+    texts, _, _ = drawn(Rare(), grammar, 20, sampler)
+    assert set(texts) == {"01"}
+
+
+@pytest.mark.parametrize("budget", [2, 3, 20])
+def test_the_end_counts_at_the_edge_of_the_budget(budget):
+    """A text of as many tokens as the budget is ended by EOS with the probability of EOS."""
+    grammar = schemagen.compile(schemagen.Regex("[01]1"), TOY)
+    law = {"01": 1e-13, "11": 0.5 * 0.1}
+    texts, _, found = drawn(Rare(), grammar, 200, "mask", budget=budget)
+    assert found.log_evidence == pytest.approx(log(sum(law.values())), abs=0.1)
+    assert set(texts) == {"11"}
+    texts, _, found = drawn(Rare(), grammar, 50, "rejection", budget=budget)
+    assert found.log_evidence == pytest.approx(log(0.05), abs=0.5)
+
+
+@pytest.mark.parametrize("sampler", ["mask", "awrs", "smc"])
+def test_a_cut_that_leaves_nothing_weighs_nothing(sampler):
+    """`top_p` shapes the law before it is conditioned; texts that it makes impossible have no weight."""
+    grammar = schemagen.compile(schemagen.Regex("[01]1"), TOY)
+    texts, logs, _ = drawn(Table(), grammar, 200, sampler, sampling=Sampling(top_p=0.95))
+    alive = [text for text, each in zip(texts, logs, strict=True) if each > float("-inf")]
+    assert 0 < len(alive) <= 200
+    assert set(alive) == {"11"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_checked_token_is_one_of_the_mask(seed):
+    """At every place of random texts, with room to spare and without."""
+    import random
+
+    from schemagen.decode.token_tree import TokenTree
+    from schemagen.sampling.texts import Law
+
+    draw = random.Random(seed)
+    for budget in (2, 3, 5, 9):
+        grammar = schemagen.compile(draw.choice([*GRAMMARS, schemagen.Regex("(ab|x){1,3}y?")]), VOCABULARY)
+        law = Law(TokenTree(model(1), (1, 2, 3)), grammar, Sampling(), budget)
+        text = law.begin(seed)
+        while not law.is_over(text):
+            allowed = law.allowed(text, VOCABULARY.size).nonzero()[:, 0].tolist()
+            assert [token for token in range(VOCABULARY.size) if law.allows(text, token)] == allowed
+            law.extend(text, draw.choice(allowed))
+
+
 def test_attempts_get_fewer():
     """What is known to be outside is not drawn again: all of it, once the tree is known."""
     grammar = schemagen.compile(schemagen.Regex("[01]1"), TOY)
@@ -149,9 +204,8 @@ def test_attempts_get_fewer():
     assert found.attempts < 200 + 100
     with pytest.raises(LimitError, match="of 200 samples after 20 attempts"):
         drawn(Table(), grammar, 200, "rejection", max_attempts=20)
-    nothing = schemagen.compile(schemagen.Regex("000"), TOY)
-    with pytest.raises(LimitError):
-        drawn(Table(), nothing, 1, "rejection", max_attempts=500)
+    unlikely = schemagen.compile(schemagen.Regex("000"), TOY)
+    assert drawn(Table(), unlikely, 3, "rejection", max_attempts=500)[0] == ["000"] * 3
 
 
 @pytest.mark.parametrize("sampler", ["rejection", "mask", "awrs", "smc"])
