@@ -189,24 +189,20 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, and write the result."""
     made = harness.parser(__doc__, "validators")
     harness.model_options(made)
-    made.add_argument("--count", type=int, default=100, help="questions of each task")
+    made.add_argument("--count", type=int, default=20, help="questions of each task")
+    made.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     options = made.parse_args(arguments)
     lm = harness.load_model(options)
     meter = Meter(lm.model)
     results: dict[str, Any] = {}
-    for task in TASKS:
+    for task in options.tasks:
         asked = list(questions(task, options.count, options.seed))
         results[task] = {way: measure(lm, meter, task, way, asked) for way in WAYS}
         for way, row in results[task].items():
             print(f"{task:14} {way:14} {row}", flush=True)
-    settings = {
-        "model": options.label,
-        "count": options.count,
-        "tries": TRIES,
-        "retries": RETRIES,
-        "seed": options.seed,
-    }
-    harness.write_result(options.out, "validators", settings, results)
+        settings = {name: getattr(options, name) for name in ("label", "count", "threads", "seed")}
+        settings |= {"tries": TRIES, "retries": RETRIES}
+        harness.write_result(options.out, "validators", settings, results)
     return 0
 
 
