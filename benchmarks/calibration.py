@@ -55,6 +55,8 @@ LABELS: dict[str, tuple[Any, str, str]] = {
     "tools": (ToolName, "name", "choice of a tool"),
 }
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: Temperatures above it are the last one that `fit_temperature` tries.
+HIGHEST = 49.9
 
 
 def measure(lm: LanguageModel, task: str, split: Split, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -124,7 +126,8 @@ def _measures(results: Mapping[str, Any], found: Mapping[str, Any]) -> str:
         before, after = one["before"], one["after"]
         changes = [f"{before[name]:.2f} → {after[name]:.2f}" for name in ("confidence", "nll", "ece", "ece_width")]
         title = f"{LABELS[task][2]} ({len(results[task]['test'])})"
-        rows.append((title, f"{share:.0%} ({low:.0%} to {high:.0%})", f"{one['temperature']:.2f}", *changes))
+        temperature = f"{one['temperature']:.3g}" + " (the highest tried)" * (one["temperature"] > HIGHEST)
+        rows.append((title, f"{share:.0%} ({low:.0%} to {high:.0%})", temperature, *changes))
     return page.table(heads, rows)
 
 
@@ -135,14 +138,15 @@ def _pictures(results: Mapping[str, Any]) -> str:
 
 
 def _above(found: Mapping[str, Any]) -> str:
-    heads = ("at least", *(f"{LABELS[task][2]}: right of those kept" for task in found))
-    columns = [one["after"]["above"] for one in found.values()]
+    names = {"before": "as it is", "after": "calibrated"}
+    heads = ("at least", *(f"{LABELS[task][2]}, {name}" for task in found for name in names.values()))
+    columns = [one[half]["above"] for one in found.values() for half in names]
     rows = [(f"{row[0].threshold:g}", *map(_kept, row)) for row in zip(*columns, strict=True)]
     return page.table(heads, rows)
 
 
 def _kept(above: Any) -> str:
-    return "none kept" if above.accuracy is None else f"{above.accuracy:.0%} of {above.share:.0%}"
+    return "none" if above.accuracy is None else f"{above.accuracy:.0%} of {above.share:.0%}"
 
 
 def plots(results: Mapping[str, Any]) -> dict[str, str]:

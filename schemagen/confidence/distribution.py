@@ -115,17 +115,18 @@ class Distribution(Generic[T]):
         """Show a bar for each option."""
         names = [as_text(option) for option in self.options]
         width = max(map(len, names))
-        rows = (
-            f"{name:<{width}}  {chance:6.1%}  {'█' * round(chance * _WIDTH)}".rstrip()
-            for name, chance in zip(names, self.probabilities, strict=True)
-        )
-        return "\n".join(rows)
+        rows = zip(names, self.probabilities, strict=True)
+        return "\n".join(f"{name:<{width}}  {chance:6.1%}  {_bar(chance)}".rstrip() for name, chance in rows)
 
     def _repr_html_(self) -> str:
-        """Show the options and both distributions as a table in a notebook."""
+        """Show the options and both distributions as a table in a notebook, with a bar for each option."""
         rows = zip(self.options, self.probabilities, self.masked_probabilities, strict=True)
-        shown = [(option, f"{chance:.1%}", f"{masked:.1%}") for option, chance, masked in rows]
-        return html_table(shown, ("option", "probability", "under the mask"))
+        shown = [(option, f"{chance:.1%}", _bar(chance), f"{masked:.1%}") for option, chance, masked in rows]
+        return html_table(shown, ("option", "probability", "", "under the mask"))
+
+
+def _bar(chance: float) -> str:
+    return "█" * round(chance * _WIDTH)
 
 
 def _tempered(probabilities: tuple[float, ...], temperature: float) -> tuple[float, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 MOST = 1000
 #: Most schemas within one another.
 MOST_DEPTH = 16
-#: Most digits of a number that is read as a whole one, whatever its notation.
-_LONGEST = 300
 
 
 def texts_of(grammar: Grammar[Any]) -> list[str]:
@@ -59,13 +56,13 @@ def _writes(grammar: Grammar[Any], text: str) -> bool:
 
 
 def canonical(text: str) -> str:
-    """Return a JSON text as it is for all texts of equal values: 1.0 is 1."""
-    return json.dumps(json.loads(text, parse_float=Decimal), ensure_ascii=False, sort_keys=True, default=_number)
+    """Return a JSON text as it is for all texts of equal values: 1.0 is 1, and 1e-400 is 0, as `json.loads` reads them."""
+    return json.dumps(json.loads(text, parse_float=_number), ensure_ascii=False, sort_keys=True)
 
 
-def _number(value: Decimal) -> int | float:
-    is_whole = value.adjusted() < _LONGEST and value == value.to_integral_value()
-    return int(value) if is_whole else float(value)
+def _number(text: str) -> int | float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
 
 
 def values_of(schema: Any, document: Any, depth: int = MOST_DEPTH) -> list[Any] | None:

@@ -12,7 +12,7 @@ import torch
 from pydantic import AfterValidator, BaseModel, Field
 
 import schemagen
-from schemagen.confidence.finite import texts_of
+from schemagen.confidence.finite import canonical, texts_of
 from schemagen.confidence.options import options_after, values_at
 from schemagen.confidence.walk import ValueText, walk
 from schemagen.decode.token_tree import TokenTree
@@ -199,6 +199,29 @@ def test_options_are_the_values_that_can_be_written(spec, options):
     found = options_after(llama(1), PROMPT, schemagen.compile(spec, BYTES))
     assert sorted(map(repr, found.options)) == sorted(map(repr, options))
     assert math.isclose(sum(found.probabilities), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("1.0", "1"),
+        ("10E-1", "1"),
+        ("0E550", "0"),
+        ("1e-400", "0"),
+        ("-0.0", "0"),
+        ("2.50", "2.5"),
+        ('"\\u0061"', '"a"'),
+    ],
+)
+def test_texts_of_equal_values(text, same):
+    """They count for one option."""
+    assert canonical(text) == canonical(same) == same
+
+
+def test_all_spellings_of_a_number_are_one_option():
+    """JSON Schema allows 1.0 and 10e-1 where it allows 1."""
+    found = options_after(llama(1), PROMPT, schemagen.compile({"type": "integer", "minimum": 0, "maximum": 2}, BYTES))
+    assert set(found.options) == {0, 1, 2}
 
 
 def test_a_schema_within_itself_has_unknown_values():

@@ -55,7 +55,7 @@ def test_notebook_runs_and_shows_what_is_stored(executed: Any) -> None:
         nbformat.write(executed, NOTEBOOK)
     stored = nbformat.read(NOTEBOOK, as_version=4)
     assert outputs(executed) == outputs(stored)
-    assert [cell.execution_count for cell in stored.cells if cell.cell_type == "code"] == list(range(1, 10))
+    assert [cell.execution_count for cell in stored.cells if cell.cell_type == "code"] == list(range(1, 11))
 
 
 def test_links_of_the_notebook_lead_somewhere() -> None:
@@ -71,6 +71,6 @@ def test_stored_outputs_are_the_right_ones() -> None:
     shown = "\n".join(str(output) for cell in outputs(nbformat.read(NOTEBOOK, as_version=4)) for output in cell)
     assert "Person(name='Ada Lovelace', age=36, city='London')" in shown
     assert "set_timer minutes=10\\na timer of 10 minutes is set" in shown
-    assert shown.count("'text/html': '") == 4
+    assert shown.count("'text/html': '") == 5
     assert "stderr" not in shown
     assert "<script" not in shown
