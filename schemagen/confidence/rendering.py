@@ -19,6 +19,8 @@ _COLOURS = (
 )
 #: A constraint that removes more than this is worth a mark.
 _MUCH = 0.01
+#: Alternatives less likely than this are not worth a line.
+_RARE = 0.001
 
 
 def _colours(token: TokenRecord) -> tuple[str, str]:
@@ -46,7 +48,10 @@ def _told(confidence: Confidence, token: TokenRecord) -> list[str]:
     if token.removed_mass > _MUCH:
         lines.append(f"the constraint removed {token.removed_mass:.1%} of what the model wanted")
     for other in token.alternatives:
-        how = f"{exp(other.log_probability - (token.log_allowed or 0)):.1%}" if other.allowed else "forbidden"
+        share = exp(other.log_probability - (token.log_allowed or 0)) if other.allowed else exp(other.log_probability)
+        if share < _RARE:
+            continue
+        how = f"{share:.1%}" if other.allowed else "forbidden"
         lines.append(
             f"{_shown(confidence, other.token_id)}: {how} ({exp(other.log_probability):.1%} by the model itself)"
         )
