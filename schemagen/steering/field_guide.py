@@ -399,7 +399,10 @@ def _common(left: Sequence[int], right: Sequence[int]) -> int:
 def _reason(error: ValidationFailed) -> str:
     """Return why a validator refuses a value, in its own words."""
     errors: Any = getattr(error.error, "errors", None)
-    return str(errors()[0]["msg"]) if callable(errors) else error.fact
+    if not callable(errors):
+        return error.fact
+    told: Any = errors()
+    return str(told[0]["msg"])
 
 
 def _plain(value: Any) -> Any:

@@ -276,7 +276,9 @@ def test_wrong_values_are_refused_at_once(lm, options, told):
         lm(PROMPT, Person, **options)
 
 
-@pytest.mark.parametrize("make", [lambda: Check(3), lambda: Check(str), lambda: Check(len, when="now"), lambda: Checker(3)])
+@pytest.mark.parametrize(
+    "make", [lambda: Check(3), lambda: Check(str), lambda: Check(len, when="now"), lambda: Checker(3)]
+)
 def test_wrong_annotations_are_refused(make):
     """They say so when they are made."""
     with pytest.raises(OptionError):

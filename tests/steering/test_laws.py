@@ -12,6 +12,7 @@ from pydantic import AfterValidator
 import schemagen
 from schemagen.decode.row_sampling import RowSampler
 from schemagen.decode.speculation import Loop
+from schemagen.decode.token_records import Records
 from schemagen.options.sampling import Sampling
 from schemagen.steering.plan import guide_of
 from schemagen.testing import mask_of
@@ -103,7 +104,7 @@ def test_fields_are_drawn_as_their_type_says():
     texts = set()
     for seed in range(40):
         sampler = RowSampler([seed], None)
-        loop = Loop(model(1), torch.tensor([PROMPT]), grammar, 40, sampler=sampler, guide=guide_of(grammar), notes=True)
+        loop = Loop(model(1), torch.tensor([PROMPT]), grammar, 40, sampler=sampler, guide=guide_of(grammar), records=Records())
         list(loop.steps())
         text = VOCABULARY.decode([token for token in loop.run.token_ids if token != END]).decode()
         texts.add(text)
