@@ -127,7 +127,7 @@ def is_text_of(grammar: schemagen.Grammar, text: str) -> bool:
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(TYPES))
 def test_given_parts_are_kept(lm, seed):
     """Of random types, random parts come back as they were given, in a valid text of the type."""

@@ -216,7 +216,7 @@ def corrupted(text: str, rng: random.Random) -> tuple[str, int]:
     return text[:start] + ("" if way == "delete" else more) + rest, count * (2 if way == "replace" else 1)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(TYPES))
 def test_random_corruptions(lm, seed):
     """A corrupted text becomes an instance, at no more than what it costs to undo the corruption."""

@@ -25,7 +25,7 @@ def case(number):
     return {"seed": number, "tp": tp, "sampled": draw.random() < 0.5, "tries": draw.choice([2, 3, 8])}, judges
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("group", range(50))
 def test_a_text_is_that_of_a_run_forced_along_its_path(group):
     """Text, cache and use of the random numbers are those of a run that writes the same tokens at once."""
@@ -63,7 +63,7 @@ def same_caches(left, right):
         assert torch.allclose(mine.values[..., :length, :], other.values[..., :length, :], atol=1e-9)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("group", range(20))
 def test_a_batch_writes_the_texts_of_single_runs(group):
     """Rows that go back do not disturb the others, and each is the text that it is alone."""
