@@ -34,8 +34,8 @@ import schemagen
 from schemagen import Template, gen
 from schemagen.decode.generate import decode, finish, inputs_of
 from schemagen.decode.speculation.memories import counts_of, memory_of_model
-from schemagen.grammar.lenient_json import first_object
 from schemagen.evaluation.scoring import fields_right, wilson
+from schemagen.grammar.lenient_json import first_object
 from schemagen.lm import Speculation
 from schemagen.lm.scoring import perplexity
 from schemagen.prompts.messages import as_messages, render, with_shape

@@ -37,8 +37,8 @@ from harness import clock
 from real_methods import METHODS, Method, Written, available
 from tasks import TASKS
 
-from schemagen.grammar.lenient_json import first_object
 from schemagen.evaluation.scoring import fields_right, paired, wilson
+from schemagen.grammar.lenient_json import first_object
 
 if TYPE_CHECKING:
     import argparse

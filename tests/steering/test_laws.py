@@ -104,7 +104,9 @@ def test_fields_are_drawn_as_their_type_says():
     texts = set()
     for seed in range(40):
         sampler = RowSampler([seed], None)
-        loop = Loop(model(1), torch.tensor([PROMPT]), grammar, 40, sampler=sampler, guide=guide_of(grammar), records=Records())
+        loop = Loop(
+            model(1), torch.tensor([PROMPT]), grammar, 40, sampler=sampler, guide=guide_of(grammar), records=Records()
+        )
         list(loop.steps())
         text = VOCABULARY.decode([token for token in loop.run.token_ids if token != END]).decode()
         texts.add(text)
