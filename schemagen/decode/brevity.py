@@ -7,7 +7,8 @@ long as the budget. The mask cannot help: repetition is valid. So tokens lose lo
 Idea: let *m* be the number of tokens that the shortest completion takes (`Matcher.tokens_to_finish`). A token *ends* if fewer
 are needed after it, as after the quotation mark that closes a string; it *stays* if *m* are, as within a string; it *opens* if
 more are, as after the comma before another item. A mask with a budget of *m* has the tokens that end, one with *m* + 1 those
-that do not open. Keys, options and forced text end, so they are never penalised.
+that do not open. Keys and forced text end, so they are never penalised; an option that is longer than the shortest
+may be, after a loop.
 
 - **Loops.** A text is in a loop if its last `FIRST` tokens, and at least two whole copies, are those that stood one copy
   before. Within one value, the token that goes on with the copy is penalised if it stays or opens; where the copies are items
