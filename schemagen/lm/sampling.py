@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from typing_extensions import TypeVar
 
@@ -18,7 +18,7 @@ from schemagen.request.settings import ModelAccess, Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typing_extensions import TypeForm
+    from typing_extensions import TypeForm, Unpack
 
     from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.options import ShowSchema
@@ -29,68 +29,36 @@ if TYPE_CHECKING:
 T = TypeVar("T", default=Any)
 
 
+class SampleOptions(TypedDict, total=False):
+    """The options of `sample`, for type checkers."""
+
+    sampler: Sampler
+    sampling: Sampling
+    seed: int | None
+    max_new_tokens: int | None
+    max_attempts: int
+    show_schema: ShowSchema
+    chat_template: bool
+
+
 class SampleDrawing(ModelAccess):
     """The method of a `LanguageModel` that draws samples; mixed into it."""
 
     @overload
     def sample(
-        self,
-        prompt: Prompt,
-        spec: TypedSpec[T],
-        n: int = ...,
-        *,
-        sampler: Sampler = ...,
-        sampling: Sampling = ...,
-        seed: int | None = ...,
-        max_new_tokens: int | None = ...,
-        max_attempts: int = ...,
-        show_schema: ShowSchema = ...,
-        chat_template: bool = ...,
+        self, prompt: Prompt, spec: TypedSpec[T], n: int = ..., **options: Unpack[SampleOptions]
     ) -> Samples[T]: ...
     @overload
     def sample(
-        self,
-        prompt: Prompt,
-        spec: TextSpec,
-        n: int = ...,
-        *,
-        sampler: Sampler = ...,
-        sampling: Sampling = ...,
-        seed: int | None = ...,
-        max_new_tokens: int | None = ...,
-        max_attempts: int = ...,
-        show_schema: ShowSchema = ...,
-        chat_template: bool = ...,
+        self, prompt: Prompt, spec: TextSpec, n: int = ..., **options: Unpack[SampleOptions]
     ) -> Samples[str]: ...
     @overload
     def sample(
-        self,
-        prompt: Prompt,
-        spec: OtherSpec,
-        n: int = ...,
-        *,
-        sampler: Sampler = ...,
-        sampling: Sampling = ...,
-        seed: int | None = ...,
-        max_new_tokens: int | None = ...,
-        max_attempts: int = ...,
-        show_schema: ShowSchema = ...,
-        chat_template: bool = ...,
+        self, prompt: Prompt, spec: OtherSpec, n: int = ..., **options: Unpack[SampleOptions]
     ) -> Samples[Any]: ...
     @overload
     def sample(
-        self,
-        prompt: Prompt,
-        spec: TypeForm[T],
-        n: int = ...,
-        *,
-        sampler: Sampler = ...,
-        sampling: Sampling = ...,
-        seed: int | None = ...,
-        max_new_tokens: int | None = ...,
-        max_attempts: int = ...,
-        show_schema: ShowSchema = ...,
-        chat_template: bool = ...,
+        self, prompt: Prompt, spec: TypeForm[T], n: int = ..., **options: Unpack[SampleOptions]
     ) -> Samples[T]: ...
     @requires("prompt", "spec", call="lm.sample(prompt, Person, 20)")
     def sample(  # noqa: PLR0913 - options of sampling
