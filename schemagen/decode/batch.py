@@ -125,7 +125,7 @@ def _text_of(model: Any, row: Row, options: Mapping[str, Any]) -> Text:
     """Return a row as a text of the queue; without a seed its random numbers follow from torch's own."""
     sampling = way_of(model, options)
     guide = row.guide()
-    is_random = is_drawn(sampling, row.grammar) or (guide is not None and guide.draws)
+    is_random = is_drawn(sampling, row.grammar, guide)
     generator = torch.Generator().manual_seed(seed_of(row.seed)) if is_random else None
     budget = budget_of(model, options, len(row.token_ids))
     assert budget is not None, "can_queue looked"

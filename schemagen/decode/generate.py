@@ -234,8 +234,7 @@ def _ways_of(
 ) -> dict[str, Any]:
     """Return how the tokens of a text that is read ahead are chosen, as for `Loop`."""
     sampling = way_of(model, options)
-    is_random = is_drawn(sampling, grammar) or (guide is not None and guide.draws)
-    sampler = RowSampler([seed_of(seed)], sampling) if is_random else None
+    sampler = RowSampler([seed_of(seed)], sampling) if is_drawn(sampling, grammar, guide) else None
     return {"sampler": sampler, "brevity": Brevity.of(options)}
 
 

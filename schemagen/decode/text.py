@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 
-def is_drawn(sampling: Sampling | None, constraint: Constraint | None) -> bool:
-    """Whether tokens of a text may be drawn at random: by the call, or because a rule of its grammar has a temperature."""
-    return sampling is not None or (constraint is not None and constraint.has_temperatures)
+def is_drawn(sampling: Sampling | None, constraint: Constraint | None, guide: Guide | None = None) -> bool:
+    """Whether tokens of a text may be drawn at random: by the call, a rule of its grammar, or a field of its type."""
+    by_grammar = constraint is not None and constraint.has_temperatures
+    return sampling is not None or by_grammar or (guide is not None and guide.draws)
 
 
 @dataclass(eq=False, slots=True)
