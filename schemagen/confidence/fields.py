@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.confidence.rendering import html_of, lines_of, rich_of
 from schemagen.errors import OptionError
-from schemagen.streaming.json_reader import JsonReader
+from schemagen.streaming.json_spans import field_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -268,7 +268,5 @@ def spans_of(grammar: Grammar[Any], text: str) -> list[tuple[str, int, int]]:
 
 def json_spans(text: str) -> list[tuple[str, int, int]]:
     """Return the fields of a JSON text inside the whole: their pointers, and where they begin and end; outer ones first."""
-    found: list[tuple[str, int, int]] = []
-    reader = JsonReader(lambda path, *_: found.append((str(path), *reader.span)))
-    reader.feed(text)
+    found = ((str(path), start, end) for path, start, end in field_spans(text))
     return sorted(found, key=lambda span: (span[1], -span[2]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.errors import OptionError
 from schemagen.errors.pointers import resolved
 from schemagen.grammar.specs import Choice
+from schemagen.streaming.json_spans import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,16 +54,6 @@ def _writes(grammar: Grammar[Any], text: str) -> bool:
     """Whether a text is one of a grammar: other keywords of a schema may exclude some of its values."""
     matcher = grammar.matcher()
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
-
-
-def canonical(text: str) -> str:
-    """Return a JSON text as it is for all texts of equal values: 1.0 is 1, and 1e-400 is 0, as `json.loads` reads them."""
-    return json.dumps(json.loads(text, parse_float=_number), ensure_ascii=False, sort_keys=True)
-
-
-def _number(text: str) -> int | float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
 
 
 def values_of(schema: Any, document: Any, depth: int = MOST_DEPTH) -> list[Any] | None:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.confidence.distribution import distribution_of
-from schemagen.confidence.finite import canonical, texts_of
+from schemagen.confidence.finite import texts_of
 from schemagen.confidence.walk import ValueText, walk
 from schemagen.decode.token_tree import TokenTree
 from schemagen.errors import ValidationFailed
+from schemagen.streaming.json_spans import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

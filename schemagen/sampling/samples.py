@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from schemagen.errors import OptionError
 from schemagen.notebook import html_table
 from schemagen.sampling.particles import normalised
+from schemagen.streaming.json_spans import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,6 +155,6 @@ class Samples(Sequence["Generation[T]"], Generic[T]):
 def _same(text: str) -> str:
     """Return a text that is the same for JSON texts of equal values; other texts stay."""
     try:
-        return json.dumps(json.loads(text), sort_keys=True)
+        return canonical(text)
     except ValueError:
         return text

@@ -30,6 +30,7 @@ from schemagen.grammar.refusals import counted
 from schemagen.options.sampling import Sampling
 from schemagen.steering.text_guide import TextGuide
 from schemagen.streaming.json_reader import JsonReader
+from schemagen.streaming.json_spans import canonical
 from schemagen.types.checks import Checker, refusal, while_written
 
 if TYPE_CHECKING:
@@ -225,8 +226,7 @@ class FieldGuide(TextGuide):
 
     def _field(self, path: Path, start: int, end: int) -> _Field:
         text = self._reader.text[start:end]
-        value = json.dumps(_plain(json.loads(text)), sort_keys=True)
-        return _Field(path, start, end, text, value, len(self.bans.tokens) - 1)
+        return _Field(path, start, end, text, canonical(text), len(self.bans.tokens) - 1)
 
     def _key(self, field: _Field) -> Hashable:
         """Return what a refusal of a value of a field depends on: the field, and the fields before it."""
@@ -234,7 +234,7 @@ class FieldGuide(TextGuide):
 
     def _check_known(self, field: _Field) -> None:
         """Refuse a value that was refused before."""
-        if field.value in self._values.get(self._key(field), ()):
+        if self._values and field.value in self._values.get(self._key(field), ()):
             raise _RefusedError(field)
 
     def _last(self, pointer: str) -> _Field | None:
@@ -403,12 +403,3 @@ def _reason(error: ValidationFailed) -> str:
         return error.fact
     told: Any = errors()
     return str(told[0]["msg"])
-
-
-def _plain(value: Any) -> Any:
-    """Return a JSON value in which equal numbers are written alike."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value

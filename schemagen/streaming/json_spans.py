@@ -1,14 +1,17 @@
-"""`read_spans`: where each value of a JSON text begins and ends."""
+"""Where the values of a complete JSON text begin and end, and the form that equal values share."""
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-#: A string, or the text of a number or constant.
-_SCALAR = re.compile(r'"(?:[^"\\]|\\.)*"|[^ \t\n\r,\]}]+')
+from schemagen.streaming.json_reader import JsonReader
+
+if TYPE_CHECKING:
+    from schemagen.events import Path
+
+_WHITESPACE = " \t\n\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,36 +29,33 @@ class Span:
     parts: dict[str | int, Span] | None = None
 
 
+def field_spans(text: str) -> list[tuple[Path, int, int]]:
+    """Return the path, first index and end of each value inside a JSON text, in the order in which they end.
+
+    The text is valid, and that is not checked again.
+    """
+    found: list[tuple[Path, int, int]] = []
+    reader = JsonReader(lambda path, *_: found.append((path, *reader.span)))
+    reader.feed(text)
+    return found
+
+
 def read_spans(text: str) -> Span:
-    """Return the places of all values of a JSON text; it is valid, and that is not checked again."""
-    return _value(text, _skip(text, 0))
+    """Return the places of all values of a JSON text as a tree; it is valid, and that is not checked again."""
+    # The parts of the containers that have not ended yet, by the depth of these parts.
+    parts: dict[int, dict[str | int, Span]] = {}
+    for path, start, end in field_spans(text):
+        inner = parts.pop(len(path) + 1, {}) if text[start] in "{[" else None
+        parts.setdefault(len(path), {})[path[-1]] = Span(start, end, inner)
+    start, end = len(text) - len(text.lstrip(_WHITESPACE)), len(text.rstrip(_WHITESPACE))
+    return Span(start, end, parts.pop(1, {}) if text[start] in "{[" else None)
 
 
-def _value(text: str, start: int) -> Span:
-    return _container(text, start) if text[start] in "{[" else Span(start, _end_of_scalar(text, start))
+def canonical(text: str) -> str:
+    """Return a JSON text as it is for all texts of equal values: 1.0 is 1, and 1e-400 is 0, as `json.loads` reads them."""
+    return json.dumps(json.loads(text, parse_float=_number), ensure_ascii=False, sort_keys=True)
 
 
-def _end_of_scalar(text: str, start: int) -> int:
-    match = _SCALAR.match(text, start)
-    assert match is not None, "the text is valid"
-    return match.end()
-
-
-def _container(text: str, start: int) -> Span:
-    parts: dict[str | int, Span] = {}
-    at = _skip(text, start + 1)
-    while text[at] not in "]}":
-        step: str | int = len(parts)
-        if text[start] == "{":
-            end = _end_of_scalar(text, at)
-            step, at = json.loads(text[at:end]), _skip(text, _skip(text, end) + 1)
-        parts[step] = _value(text, at)
-        at = _skip(text, parts[step].end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-    return Span(start, at + 1, parts)
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return at if match is None else match.end()
+def _number(text: str) -> int | float:
+    value = float(text)
+    return int(value) if value.is_integer() else value

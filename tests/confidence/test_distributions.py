@@ -12,11 +12,12 @@ import torch
 from pydantic import AfterValidator, BaseModel, Field
 
 import schemagen
-from schemagen.confidence.finite import canonical, texts_of
+from schemagen.confidence.finite import texts_of
 from schemagen.confidence.options import options_after, values_at
 from schemagen.confidence.walk import ValueText, walk
 from schemagen.decode.token_tree import TokenTree
 from schemagen.errors import OptionError
+from schemagen.streaming.json_spans import canonical
 from schemagen.testing import mask_of
 from tests.decode.tiny import VOCABULARY as BYTES, llama
 from tests.steering.toys import VOCABULARY, model

@@ -44,3 +44,12 @@ def test_every_value_has_its_place(seed):
 def test_the_last_of_two_members_counts():
     """As for every reader of JSON."""
     assert read_spans('{"a": 1, "a": [2]}').parts == {"a": Span(14, 17, {0: Span(15, 16)})}
+
+
+def test_depth_is_read_without_recursion():
+    """Nested arrays have their spans however deep they are."""
+    span, depth = read_spans("[" * 5000 + "]" * 5000), 0
+    while span.parts:
+        span, depth = span.parts[0], depth + 1
+        assert (span.start, span.end) == (depth, 10_000 - depth)
+    assert depth == 4999
