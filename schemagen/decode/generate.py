@@ -241,7 +241,8 @@ def _ways_of(
 def cannot_guide() -> OptionError:
     """Return the error for a guide where ``generate`` of transformers has to write the text."""
     return OptionError(
-        "validators, checkers or ways to draw a field, beside an option or a model that needs generate of transformers",
+        "validators, checkers, canonical tokens or ways to draw a field, beside an option or a model that needs generate of "
+        "transformers",
         why="they take back tokens while a text is written, and generate cannot go back",
         fix="leave out beams, an assistant model and further processors; or tries=1, so that the value is validated at its end",
     )

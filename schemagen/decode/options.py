@@ -144,7 +144,7 @@ def complete_options(
             code="empty-prompt",
         )
     room = room_of(model, prompt_tokens)
-    options = with_way(given)
+    options = _with_way(given)
     given_config = options.get("generation_config")
     # Without this generate would stop after 20 tokens.
     if not {"max_new_tokens", "max_length"} & options.keys() and (
@@ -154,7 +154,7 @@ def complete_options(
     return options
 
 
-def with_way(given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_way(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are given, with ``do_sample``, unless a ``generation_config`` says how tokens are drawn."""
     options = {key: value for key, value in given.items() if value is not None}
     if options.get("temperature") == 0:

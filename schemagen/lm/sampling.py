@@ -12,6 +12,7 @@ from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.generation import Generation
 from schemagen.options.required import requires
 from schemagen.options.sampling import Sampling
+from schemagen.options.values import check_tokenization
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
 from schemagen.request.settings import ModelAccess, Settings
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.lm.spec_types import OtherSpec, Prompt, TextSpec, TypedSpec
-    from schemagen.options import ShowSchema
+    from schemagen.options import ShowSchema, Tokenization
     from schemagen.sampling.drawing import Sampler
     from schemagen.sampling.samples import Samples
     from schemagen.sampling.texts import Beginning
@@ -37,6 +38,7 @@ class SampleOptions(TypedDict, total=False):
     seed: int | None
     max_new_tokens: int | None
     max_attempts: int
+    tokenization: Tokenization
     show_schema: ShowSchema
     chat_template: bool
 
@@ -72,6 +74,7 @@ class SampleDrawing(ModelAccess):
         seed: int | None = None,
         max_new_tokens: int | None = None,
         max_attempts: int = 10_000,
+        tokenization: Tokenization = "any",
         show_schema: ShowSchema = True,
         chat_template: bool = True,
     ) -> Samples[Any]:
@@ -91,6 +94,8 @@ class SampleDrawing(ModelAccess):
             seed: Equal seeds give equal samples.
             max_new_tokens: As for `run`. Texts that are longer count as outside of the type.
             max_attempts: Attempts of "rejection" for all samples together.
+            tokenization: "canonical" to condition on the tokens that the tokenizer writes, so that each text has one
+                probability and not one for each way to spell it.
             show_schema: As for `run`.
             chat_template: As for `run`.
 
@@ -123,8 +128,12 @@ class SampleDrawing(ModelAccess):
             )
         check_count("n", n)
         check_count("max_attempts", max_attempts)
+        check_tokenization(tokenization)
         settings = Settings(
-            self, check_options({"max_new_tokens": max_new_tokens}, self.tokenizer), seed=check_seed(seed)
+            self,
+            check_options({"max_new_tokens": max_new_tokens}, self.tokenizer),
+            seed=check_seed(seed),
+            tokenization=tokenization,
         )
         form = AnswerForm(show_schema=show_schema, chat_template=chat_template)
         request = AnswerRequest.of(settings, form, prompt, form.grammar(self, spec))
@@ -147,6 +156,7 @@ class SampleDrawing(ModelAccess):
             seed=seed_of(settings.seed),
             accepts=accepts,
             max_attempts=max_attempts,
+            canonical=settings.canonical_text(),
         )
         seconds = (time.perf_counter() - began) / n
         kept = [text for text in drawn.texts if not text.is_dead and accepts(text)]

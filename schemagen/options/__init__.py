@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #: How the answer is described in the prompt, and whether it is.
 Rendering = Literal["shape", "json_schema", "example", "placeholders", "typescript"]
 ShowSchema: TypeAlias = "bool | Rendering"
+#: Which tokens may spell an answer.
+Tokenization: TypeAlias = Literal["any", "canonical"]
 
 
 class DecodingOptions(TypedDict, total=False):
@@ -95,6 +97,7 @@ class AnswerOptions(ConstrainedOptions, total=False):
     chat_template: bool
     tries: int
     checker: Checker | Callable[[str], str | bool | None] | None
+    tokenization: Tokenization
 
 
 class GenerateOptions(AnswerOptions, total=False):

@@ -34,6 +34,7 @@ from schemagen.options.values import (
     as_texts,
     as_token_ids,
     check_show_schema,
+    check_tokenization,
 )
 from schemagen.types.checks import Checker
 from schemagen.writers import check_format
@@ -188,7 +189,7 @@ _ROWS = (
     ),
     Option(
         "loop_guard", "Whether text that repeats itself becomes unlikely, where the answer could end instead", _flag(),
-        "unless tokens are drawn", ("repetition_detection", "dry_multiplier"),
+        "False", ("repetition_detection", "dry_multiplier"),
     ),
     Option("prefer_length", "Number of tokens after which tokens that lengthen the answer become unlikely", as_count(1)),
     Option(
@@ -209,6 +210,10 @@ _ROWS = (
     ),
     Option(
         "checker", "A `schemagen.Checker`, or a function, that may refuse each token of the answer", _checker, "none",
+    ),
+    Option(
+        "tokenization", '"any" for all tokens that spell a valid answer; "canonical" for those that the tokenizer writes',
+        _checked(check_tokenization), '"any"', takes_none=False,
     ),
     Option(
         "confidence", "Whether to record how sure the model is of each field", _flag(), "False", takes_none=False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from schemagen.checks import as_text, check_count, check_flag, check_number, kind_of
 from schemagen.errors import OptionError
-from schemagen.options import Rendering
+from schemagen.options import Rendering, Tokenization
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,6 +154,20 @@ def an_object(methods: tuple[str, ...], fix: str) -> Reader:
         return value
 
     return read
+
+
+def check_tokenization(value: Any) -> None:
+    """Refuse a wrong ``tokenization``.
+
+    Raises:
+        OptionError: The value is none of the two words.
+    """
+    if not isinstance(value, str) or value not in get_args(Tokenization):
+        raise OptionError(
+            f"tokenization={value!r:.80}",
+            why="an answer may be spelt by any tokens, or by those that the tokenizer writes",
+            fix='give "any" or "canonical"',
+        )
 
 
 def check_show_schema(value: Any) -> None:

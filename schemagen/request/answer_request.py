@@ -199,10 +199,14 @@ class AnswerRequest(Request):
         """
         from schemagen.steering.plan import guide_of
 
-        thoughts = None if self.thinking is None else self.thinking.thought_reader()
         settings = self.settings
         return guide_of(
-            self.grammar, tries=settings.tries, checker=settings.checker, thoughts=thoughts, skipped=skipped
+            self.grammar,
+            tries=settings.tries,
+            checker=settings.checker,
+            canonical=settings.canonical_text(),
+            thoughts=None if self.thinking is None else self.thinking.thought_reader(),
+            skipped=skipped,
         )
 
     def confidence(self, decoded: Decoded) -> Confidence | None:

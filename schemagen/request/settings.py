@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.grammar.grammar import Grammar
+    from schemagen.options import Tokenization
     from schemagen.options.speculation import Speculation
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.types.checks import Checker
     from schemagen.vocabulary import Vocabulary
+    from schemagen.vocabulary.canonical import CanonicalText
     from schemagen.writers import TextFormat
 
 
@@ -65,6 +67,7 @@ class Settings:
         seed: The seed of sampling; None if nothing need be reproducible.
         tries: How many values of a field validators may refuse while the text is written.
         checker: May refuse each token of an answer; None for none.
+        tokenization: Whether its tokens are those that the tokenizer writes.
         confidence: Whether to record how sure the model is.
     """
 
@@ -75,6 +78,7 @@ class Settings:
     seed: int | None = None
     tries: int = 1
     checker: Checker | None = None
+    tokenization: Tokenization = "any"
     confidence: bool = False
 
     @classmethod
@@ -99,18 +103,14 @@ class Settings:
         Raises:
             OptionError: A name is unknown, a value is invalid, or the model cannot be asked to think.
         """
-        from schemagen.decode.options import check_names, check_options, check_streamed, with_way
-        from schemagen.decode.row_sampling import samples
+        from schemagen.decode.options import check_names, check_options, check_streamed
 
         if streamed:
             check_streamed(options)
         check_names(options, lm.model, known, beside=beside)
         checked = check_options(options, lm.tokenizer)
-        if "loop_guard" in known and checked.get("loop_guard") is None:
-            checked["loop_guard"] = not samples(lm.model, with_way(checked))
-        own = {
-            name: checked.pop(name) for name in ("retries", "seed", "tries", "checker", "confidence") if name in checked
-        }
+        names = ("retries", "seed", "tries", "checker", "tokenization", "confidence")
+        own = {name: checked.pop(name) for name in names if name in checked}
         wish = checked.get("prefer_length")
         thinker = reasoning_format(lm, checked.pop("reasoning", False), checked.pop("draft", False), prefer_length=wish)
         if streamed and thinker is not None and thinker.best_of > 1:
@@ -120,6 +120,18 @@ class Settings:
                 fix="leave it out, or do not stream",
             )
         return cls(lm, checked, thinker, **own)
+
+    def canonical_text(self) -> CanonicalText | None:
+        """Return an empty text of the tokenizer's own tokens; None if any tokens may spell an answer.
+
+        Raises:
+            OptionError: The tokenizer cannot say which they are.
+        """
+        if self.tokenization == "any":
+            return None
+        from schemagen.vocabulary.canonical import CanonicalTokens
+
+        return CanonicalTokens(self.lm.tokenizer, self.lm.vocabulary).text()
 
 
 def reasoning_format(

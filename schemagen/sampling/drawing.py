@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Constraint
     from schemagen.options.sampling import Sampling
+    from schemagen.vocabulary.canonical import CanonicalText
 
 Sampler: TypeAlias = Literal["rejection", "smc", "awrs", "mask"]
 SAMPLERS: tuple[Sampler, ...] = ("rejection", "smc", "awrs", "mask")
@@ -43,6 +44,7 @@ def draw_texts(  # noqa: PLR0913 - a law, and how to draw from it
     seed: int,
     accepts: Callable[[Beginning], bool],
     max_attempts: int,
+    canonical: CanonicalText | None = None,
 ) -> Drawn:
     """Draw texts.
 
@@ -58,12 +60,13 @@ def draw_texts(  # noqa: PLR0913 - a law, and how to draw from it
         accepts: Whether a complete text is valid beyond its grammar. Others are drawn again by `rejection`, and weigh nothing
             with the other samplers.
         max_attempts: As for `Rejection`.
+        canonical: As for `Law`.
 
     Raises:
         LimitError: As `Rejection.samples`.
         BudgetError: As `TokenTree.scores`.
     """
-    law = Law(TokenTree(model, prompt), constraint, sampling, budget)
+    law = Law(TokenTree(model, prompt), constraint, sampling, budget, canonical)
     if sampler == "rejection":
         rejection = Rejection(law, accepts, max_attempts=max_attempts)
         texts = list(rejection.samples(count, seed))

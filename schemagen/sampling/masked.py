@@ -38,7 +38,7 @@ def step_masked(law: Law, texts: Sequence[Beginning]) -> None:
 
 
 def _take_masked(law: Law, text: Beginning, chances: torch.Tensor) -> None:
-    allowed = torch.where(law.allowed(text, len(chances)), chances, 0.0)
+    allowed = torch.where(law.allowed(text, chances), chances, 0.0)
     mass = float(allowed.sum())
     if mass <= 0:
         text.is_dead, text.log_weight = True, float("-inf")

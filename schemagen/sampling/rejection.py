@@ -160,7 +160,7 @@ class Rejection:
         """
         text, law = attempt.text, self._law
         if chances is not None and text.node not in self._nodes:
-            allowed = torch.where(law.allowed(text, len(chances)), chances, 0.0)
+            allowed = torch.where(law.allowed(text, chances), chances, 0.0)
             ids = (allowed > _LEAST * float(allowed.max())).nonzero()[:, 0]
             self._nodes[text.node] = _Node(self._round, ids, chances[ids])
         node = self._nodes[text.node]

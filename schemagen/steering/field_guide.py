@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from schemagen.decode.token_records import TokenRecord
     from schemagen.streaming.answer_text import AnswerText
     from schemagen.streaming.field_types import FieldTypes
+    from schemagen.vocabulary.canonical import CanonicalText
 
 #: Refused values of a whole answer, in multiples of the tries of a field.
 _MOST = 16
@@ -113,12 +114,14 @@ class FieldGuide(TextGuide):
         tries: How many values of a field may be refused before the one around it is written again.
         ends: The EOS ids.
         checker: Judges the whole text; None for none.
+        canonical: As for `TextGuide`.
+        draws: As in `Guide`.
 
     Attributes:
         refused: The values that validators refused, in order.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the text, and all that steers it
         self,
         text: AnswerText,
         types: FieldTypes,
@@ -126,10 +129,11 @@ class FieldGuide(TextGuide):
         tries: int,
         ends: tuple[int, ...],
         checker: Checker | None = None,
+        canonical: CanonicalText | None = None,
         *,
         draws: bool = False,
     ) -> None:
-        super().__init__(text, ends, checker)
+        super().__init__(text, ends, checker, canonical)
         self.refused: list[Refused] = []
         self.draws = draws
         self._types, self._validate, self._tries = types, validate, tries

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from schemagen.grammar.grammar import Grammar
     from schemagen.prompts.reasoning_grammar import ThoughtReader
+    from schemagen.vocabulary.canonical import CanonicalText
 
 
 def guide_of(
@@ -25,6 +26,7 @@ def guide_of(
     *,
     tries: int = 1,
     checker: Checker | None = None,
+    canonical: CanonicalText | None = None,
     thoughts: ThoughtReader | None = None,
     skipped: int = 0,
 ) -> TextGuide | None:
@@ -34,6 +36,7 @@ def guide_of(
         grammar: The grammar of the answer.
         tries: How many values validators may refuse in one field; 1 to validate the whole at its end only.
         checker: Judges the beginnings of the whole text; None for none.
+        canonical: An empty text of canonical tokens; None if any tokens will do.
         thoughts: Reads the thoughts before the answer.
         skipped: Bytes before the answer that are part of the prompt.
 
@@ -41,12 +44,12 @@ def guide_of(
     """
     has_checkers, draws, has_validators = (False,) * 3 if grammar.target is None else _kinds(grammar.target.adapter)
     steers = has_checkers or draws or (has_validators and tries > 1)
-    if not steers and checker is None:
+    if not steers and checker is None and canonical is None:
         return None
     text, ends = AnswerText(grammar.vocabulary, thoughts, skipped), grammar.vocabulary.eos_token_ids
     if not steers:
-        return TextGuide(text, ends, checker)
-    return FieldGuide(text, types_of(grammar), grammar.validate, tries, ends, checker, draws=draws)
+        return TextGuide(text, ends, checker, canonical)
+    return FieldGuide(text, types_of(grammar), grammar.validate, tries, ends, checker, canonical, draws=draws)
 
 
 @lru_cache(maxsize=256)

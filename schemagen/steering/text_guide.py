@@ -1,4 +1,4 @@
-"""`TextGuide`: shows every proposed token to a checker, and bans the ones that it refuses."""
+"""`TextGuide`: shows every proposed token to a checker, and bans the ones that it refuses, or that are not canonical."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from schemagen.options.sampling import Sampling
     from schemagen.streaming.answer_text import AnswerText
     from schemagen.types.checks import Checker
+    from schemagen.vocabulary.canonical import CanonicalText
 
 
 class TextGuide:
@@ -27,6 +28,7 @@ class TextGuide:
         text: The text, empty so far.
         ends: The EOS ids.
         checker: Judges the whole text; None for none.
+        canonical: The same tokens, if they are to be those that the tokenizer writes; None if any will do.
 
     Attributes:
         text: As given.
@@ -38,8 +40,14 @@ class TextGuide:
     draws: bool = False
     refused: Sequence[Refused] = ()
 
-    def __init__(self, text: AnswerText, ends: Collection[int], checker: Checker | None = None) -> None:
-        self.text, self._ends, self._checker = text, frozenset(ends), checker
+    def __init__(
+        self,
+        text: AnswerText,
+        ends: Collection[int],
+        checker: Checker | None = None,
+        canonical: CanonicalText | None = None,
+    ) -> None:
+        self.text, self._ends, self._checker, self._canonical = text, frozenset(ends), checker, canonical
         self.bans = Bans()
         self._way: Sampling | None = None  # of the next token
         self._told = ""  # by the checker, at its last refusal
@@ -62,6 +70,10 @@ class TextGuide:
         self.bans.append(token_id, 1.0 if record is None else exp(record.log_probability))
         is_end = self.is_end(token_id)
         piece = self.text.append(token_id)
+        if self._canonical is not None:
+            if not self._canonical.allows(token_id):
+                return self.veto("the tokenizer writes them in other tokens")
+            self._canonical.append(token_id)
         if self._checker is None or not (piece or is_end):
             return None
         return self.veto(self._checker.end(self.text.text) if is_end else self._checker.next(self.text.text))
@@ -100,3 +112,5 @@ class TextGuide:
         """Go back to the first tokens."""
         self.bans.cut(length)
         self.text.cut(length)
+        if self._canonical is not None:
+            self._canonical.cut(length)

@@ -255,16 +255,22 @@ def _encoder_of(tokenizer: Any) -> Callable[[str], Sequence[int]]:
 
 def _backend_encoder(backend: Any) -> Callable[[str], Sequence[int]]:
     """Return the encoder of a raw tokenizer, without its truncation and padding."""
-    if backend.truncation is not None or backend.padding is not None:
-        backend = type(backend).from_str(backend.to_str())
-        backend.no_truncation()
-        backend.no_padding()
+    backend = plain_backend(backend)
 
     def encode(text: str) -> Sequence[int]:
         ids: Sequence[int] = backend.encode(text, add_special_tokens=False).ids
         return ids
 
     return encode
+
+
+def plain_backend(backend: Any) -> Any:
+    """Return a `tokenizers.Tokenizer` without truncation and padding: itself, or a copy."""
+    if backend.truncation is not None or backend.padding is not None:
+        backend = type(backend).from_str(backend.to_str())
+        backend.no_truncation()
+        backend.no_padding()
+    return backend
 
 
 def as_ids(value: int | Iterable[int] | None) -> set[int]:

@@ -402,7 +402,7 @@ WRONG_VALUES = {
     **dict.fromkeys(("typical_p", "top_h"), ("x", 0, 1.1, NAN)),
     **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), ("x", -0.1, 1, NAN)),
     **dict.fromkeys(("do_sample", "use_cache", "loop_guard"), ("yes", 1, (), np.int64(1))),
-    **dict.fromkeys(("show_schema", "chat_template"), ("...", None, 1)),
+    **dict.fromkeys(("show_schema", "chat_template", "tokenization"), ("...", None, 1)),
     **dict.fromkeys(("tokenizer", "assistant_tokenizer"), ("gpt2", 3)),
     "as_": ["x", 3, None, []],
     "max_time": ["a", 0, -1, NAN, True],

@@ -283,3 +283,43 @@ def test_wrong_annotations_are_refused(make):
     """They say so when they are made."""
     with pytest.raises(OptionError):
         make()
+
+
+# --- canonical tokens ----------------------------------------------------------------------------------------------------
+
+
+def test_canonical_tokens_in_every_route(lm):
+    """At a temperature at which words fall apart, the tokens are those that the tokenizer writes, in every route."""
+
+    def is_canonical(found):
+        ids = [token_id for token_id in found.token_ids if token_id not in lm.vocabulary.eos_token_ids]
+        return ids == lm.tokenizer.encode(found.text, add_special_tokens=False)
+
+    ways = [{"temperature": 3.0, "seed": seed, "max_new_tokens": 40} for seed in range(8)]
+    assert not all(is_canonical(lm.run(PROMPT, list[str], **way)) for way in ways)
+    for way in ways:
+        options = {**way, "tokenization": "canonical"}
+        alone = lm.run(PROMPT, list[str], **options)
+        assert is_canonical(alone)
+        *_, last = lm.stream(PROMPT, list[str], **options)
+        assert last.generation.text == alone.text
+    seeds = [way["seed"] for way in ways]
+    options = {"temperature": 3.0, "max_new_tokens": 40, "tokenization": "canonical", "seed": seeds}
+    rows = lm.run_batch([PROMPT] * len(ways), list[str], **options)
+    assert all(map(is_canonical, rows))
+    options = {**options, "seed": 3, "tries": 4, "max_new_tokens": 120}
+    steered = lm.run(PROMPT, dict[str, Annotated[str, AfterValidator(not_ada)]], **options)
+    assert is_canonical(steered)
+    assert all(map(is_canonical, lm.sample(PROMPT, list[bool], 8, sampler="mask", seed=1, tokenization="canonical")))
+
+
+def test_wrong_tokenizations(lm):
+    """They are refused before the model works; so is what cannot go back."""
+    with pytest.raises(OptionError, match="tokenization='exact'"):
+        lm(PROMPT, Person, tokenization="exact")
+    with pytest.raises(OptionError, match="tokenization=None"):
+        lm.sample(PROMPT, Person, tokenization=None)
+    with pytest.raises(OptionError, match="canonical tokens"):
+        lm(PROMPT, Person, tokenization="canonical", num_beams=2)
+    with pytest.raises(OptionError, match="tokenization"):
+        lm.generate_text(PROMPT, tokenization="canonical")

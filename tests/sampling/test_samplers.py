@@ -17,8 +17,9 @@ from schemagen.generation import Generation
 from schemagen.options.sampling import Sampling
 from schemagen.sampling import Samples
 from schemagen.sampling.drawing import draw_texts
+from schemagen.vocabulary.canonical import CanonicalTokens
 from tests.confidence.test_distributions import every_path
-from tests.steering.toys import VOCABULARY, model
+from tests.steering.toys import PIECES, VOCABULARY, model
 
 COUNTS = [pytest.param(2000), pytest.param(100_000, marks=pytest.mark.slow)]
 
@@ -126,6 +127,34 @@ def test_languages_with_many_tokens_for_a_text(spec, count):
         assert found.log_evidence == pytest.approx(log(total), abs=12 / count**0.5)
 
 
+@pytest.mark.parametrize("spec", GRAMMARS, ids=str)
+@pytest.mark.parametrize("count", [pytest.param(400), pytest.param(100_000, marks=pytest.mark.slow)])
+def test_canonical_tokens_are_a_part_of_the_language(spec, count):
+    """The law is that of the model among the texts in the tokens that the tokenizer writes."""
+    tokenizers = pytest.importorskip("tokenizers")
+    merges = [("a", "b"), ("b", "a"), ("1", "2"), ("7", "7")]
+    encoder = tokenizers.Tokenizer(tokenizers.models.BPE({piece: k for k, piece in enumerate(PIECES)}, merges))
+    grammar = schemagen.compile(spec, VOCABULARY)
+    law = Counter()
+    for tokens, chance, _ in every_path(1, grammar.matcher()):
+        text = VOCABULARY.decode(tokens[:-1]).decode()
+        if encoder.encode(text).ids == list(tokens[:-1]):
+            law[text] += chance
+    assert set(law) == set(conditional(1, grammar)[0])
+    total = sum(law.values())
+    assert total < conditional(1, grammar)[1]
+    law = {text: chance / total for text, chance in law.items()}
+    canonical = CanonicalTokens(encoder, VOCABULARY).text()
+    for sampler in ("rejection", "mask", "awrs", "smc"):
+        texts, logs, found = drawn(model(1), grammar, count, sampler, prompt=(1, 2, 3), canonical=canonical)
+        shares = weighted(texts, logs)
+        if sampler == "rejection":
+            assert deviations(texts, law) < 4
+        for text, chance in law.items():
+            assert shares.get(text, 0.0) == pytest.approx(chance, abs=12 / count**0.5)
+        assert found.log_evidence == pytest.approx(log(total), abs=12 / count**0.5)
+
+
 def test_a_validator_is_a_part_of_the_language():
     """Texts that it refuses are drawn again, or weigh nothing."""
     grammar = schemagen.compile(schemagen.Choice(["a", "ab", "aba", "77", "7x"]), VOCABULARY)
@@ -192,7 +221,7 @@ def test_a_checked_token_is_one_of_the_mask(seed):
         law = Law(TokenTree(model(1), (1, 2, 3)), grammar, Sampling(), budget)
         text = law.begin(seed)
         while not law.is_over(text):
-            allowed = law.allowed(text, VOCABULARY.size).nonzero()[:, 0].tolist()
+            allowed = law.allowed(text, torch.ones(VOCABULARY.size, dtype=torch.float64)).nonzero()[:, 0].tolist()
             assert [token for token in range(VOCABULARY.size) if law.allows(text, token)] == allowed
             law.extend(text, draw.choice(allowed))
 
