@@ -260,7 +260,7 @@ METHODS: dict[str, tuple[Callable[..., Method], tuple[str, ...]]] = {
     "retries": (Retries, ()),
     "schemagen": (FrontDoor, ()),
     "schemagen with a draft": (partial(FrontDoor, draft=DRAFT), ()),
-    "schemagen without the loop guard": (partial(FrontDoor, loop_guard=False), ()),
+    "schemagen with the loop guard": (partial(FrontDoor, loop_guard=True), ()),
     "schemagen processor": (partial(Processor, compiler=_schemagen, is_ours=True), ()),
     "xgrammar": (_peer(_xgrammar), ("xgrammar",)),
     "llguidance": (_peer(_llguidance), ("llguidance",)),

@@ -11,8 +11,9 @@ that do not open. Keys and forced text end, so they are never penalised; an opti
 may be, after a loop.
 
 - **Loops.** A text is in a loop if its last `FIRST` tokens, and at least two whole copies, are those that stood one copy
-  before. Within one value, the token that goes on with the copy is penalised if it stays or opens; where the copies are items
-  of a list, if it opens. The penalty doubles with each token. After one loop of the text, `AGAIN` tokens make another, and
+  before. Within one value, the token that goes on with the copy is penalised if it stays or opens, and the penalty doubles with
+  each token. Where the copies are items of a list, the token that opens another one is, and the penalty doubles with each
+  copy: equal records are likelier to be meant than equal words. After one loop of the text, `AGAIN` tokens make another, and
   then everything that stays or opens is penalised, not only the copy.
 - **Length.** Beyond the wished length, all tokens that stay are penalised, and those that open twice as much; the penalty
   grows with the length.
@@ -102,10 +103,15 @@ class Brevity:
         loop = loop_of(generated) if self.loop_guard else None
         if loop is None:
             return
-        refused = _beyond(matcher, 0 if _stays(matcher, loop.period) else 1, size)
+        needed = _needed(matcher, loop.period)
+        if not needed or needed[0] > min(needed):  # inside an item, which is to be whole
+            return
+        is_item = max(needed) > needed[0]
+        refused = _beyond(matcher, 1 if is_item else 0, size)
         if loop.is_first:
             refused = refused[refused == generated[-loop.period]]
-        masked[refused.to(masked.device)] -= 2.0 ** min(loop.surplus, _DOUBLINGS)
+        doublings = loop.surplus // loop.period if is_item else loop.surplus
+        masked[refused.to(masked.device)] -= 2.0 ** min(doublings, _DOUBLINGS)
 
     def _excess(self, generated: list[int]) -> float:
         """Return by how much a text is longer than is wished, as a share of that."""
@@ -152,16 +158,22 @@ def had_loop(tokens: list[int]) -> bool:
     return False
 
 
-def _stays(matcher: Matcher, count: int) -> bool:
-    """Whether a text stays in one value in its last tokens: the shortest completion is as long after each of them."""
+def _needed(matcher: Matcher, count: int) -> list[int]:
+    """Return how many tokens the shortest completion takes after each of the last tokens of a text, the last one first.
+
+    Empty if the matcher has not accepted as many, or cannot say it.
+    """
     if matcher.steps < count:
-        return False
+        return []
     probe = matcher.fork()
-    needed = {probe.tokens_to_finish()}
-    for _ in range(count):
-        probe.rollback()
-        needed.add(probe.tokens_to_finish())
-    return len(needed) == 1
+    found: list[int] = []
+    for back in range(count + 1):
+        probe.rollback(min(back, 1))
+        needed = probe.tokens_to_finish()
+        if needed is None:
+            return []
+        found.append(needed)
+    return found
 
 
 def _beyond(matcher: Matcher, slack: int, size: int) -> torch.Tensor:

@@ -85,8 +85,7 @@ class Plan:
             outbox: The outbox of the event loop that will read them.
         """
         request, asked = self.request, self.request.extension
-        guard = self.sampling is None if asked.loop_guard is None else asked.loop_guard
-        brevity = Brevity(guard, asked.prefer_length)
+        brevity = Brevity(bool(asked.loop_guard), asked.prefer_length)
         most = None if request.likeliest is None else max(ALTERNATIVES, request.likeliest)
         found: list[Job] = []
         first = secrets.randbits(48) if request.seed is None else request.seed

@@ -172,7 +172,7 @@ class Extension(Part):
     property_order: Literal["schema", "any"] = "schema"
     reasoning: StrictBool | Annotated[StrictInt, Field(ge=1)] | Thoughts | None = None
     draft: StrictBool | Annotated[StrictInt, Field(ge=1)] | DraftOptions | None = None
-    loop_guard: bool | None = None
+    loop_guard: StrictBool | None = None
     prefer_length: Annotated[StrictInt, Field(ge=1)] | None = None
 
 

@@ -308,9 +308,9 @@ def test_without_blocking_the_event_loop(hermes, tools):
     lm = hermes.lm(line, line)
 
     async def main():
-        whole = [event async for event in lm.astream_call("x", tools, max_new_tokens=2000, loop_guard=False)]
+        whole = [event async for event in lm.astream_call("x", tools, max_new_tokens=2000)]
         steps = lm.model.steps
-        events = lm.astream_call("x", tools, max_new_tokens=2000, loop_guard=False)
+        events = lm.astream_call("x", tools, max_new_tokens=2000)
         async for event in events:
             if isinstance(event, ArgumentDelta):
                 break

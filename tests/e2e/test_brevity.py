@@ -24,6 +24,11 @@ class Note(BaseModel):
     text: str
 
 
+class Point(BaseModel):
+    x: int
+    y: int | None = None
+
+
 class Report(BaseModel):
     title: str
     notes: list[Note]
@@ -136,6 +141,9 @@ def test_an_earlier_loop_may_be_anywhere():
         (Note, '{"text": "' + "no " * 30, "n", '"z'),  # the copy alone, and not the end of the string
         (list[int], "[" + "36, " * 20 + "36", ",", "]"),  # another item
         (list[bool], "[" + "true, " * 20 + "tr", "", "u"),  # the value of an item is never touched
+        (list[Point], "[" + '{"x": 0, "y": 0}, ' * 4 + '{"x": 0', "", ","),  # nor is an optional member of it
+        (list[Point], "[" + '{"x": 0, "y": 0}, ' * 4 + '{"x": 0, "y": 0}', ",", "]"),
+        (list[list[int]], "[" + "[0, 0, 0], " * 4 + "[0", "", ","),  # rows of a matrix stay as long as the others
         (int, "1" * 40, "1", "2"),
         (schemagen.Regex("(ab)*c"), "ab" * 20, "a", "c"),
     ],
@@ -151,6 +159,21 @@ def test_what_goes_on_with_a_loop_loses(byte_vocabulary, spec, text, loses, stay
     lower = {token for token in allowed if scores[token] < 0}
     assert lower == set(loses.encode())
     assert not lower & set(stays.encode())
+
+
+def test_equal_items_lose_with_each_copy(byte_vocabulary):
+    """A word that is repeated loses twice as much with each token, a record with each copy."""
+    matcher = schemagen.compile(list[Point], byte_vocabulary).matcher()
+    record = '{"x": 0, "y": 0}'
+    text, lost = f"[{record}", []
+    assert all(map(matcher.accept_token, text.encode()))
+    for _ in range(8):
+        scores = torch.zeros(byte_vocabulary.size)
+        Brevity(loop_guard=True).penalise(scores, list(text.encode()), matcher, byte_vocabulary.size)
+        lost.append(-scores[ord(",")].item())
+        assert all(map(matcher.accept_token, f", {record}".encode()))
+        text += f", {record}"
+    assert lost == [0, 0, 0, 1, 2, 4, 8, 16]
 
 
 def test_a_second_loop_ends_the_value(byte_vocabulary):
@@ -202,26 +225,20 @@ def test_every_route_writes_the_same(lm, options, how):
     assert alone.text == plain.text == batch[0].text == last.generation.text
 
 
-def test_greedy_calls_are_guarded_unless_they_say_otherwise(lm):
-    """Calls that draw tokens are not: repetition is as likely there as the model finds it."""
-    for options, is_guarded in [
-        ({}, True),
-        ({"temperature": 0}, True),
-        ({"loop_guard": None}, True),
-        ({"loop_guard": False}, False),
-        ({"temperature": 1e-3, "seed": 1}, False),
-        ({"temperature": 1e-3, "seed": 1, "loop_guard": True}, True),
-    ]:
-        found = lm.run(ASKED, list[int], max_new_tokens=120, **options)
-        assert (len(found.token_ids) < 120) == is_guarded, options
+def test_only_calls_that_ask_are_guarded(lm):
+    """Repetition may be right, so nothing changes an answer unasked."""
+    for options in ({}, {"temperature": 0}, {"loop_guard": None}, {"temperature": 1e-3, "seed": 1}):
+        asked = {**options, "loop_guard": True}
+        found = [len(lm.run(ASKED, list[int], max_new_tokens=120, **given).token_ids) for given in (options, asked)]
+        assert found[1] < found[0] == 120, options
 
 
 @pytest.mark.parametrize("spec", [list[int], Report])
 def test_masks_on_refusal_stay_on_refusal(lm, monkeypatch, spec):
     """The guard asks for a mask only where it has something to lower, and the text is the same."""
-    expected = lm.run(ASKED, spec, max_new_tokens=120)
+    expected = lm.run(ASKED, spec, max_new_tokens=120, loop_guard=True)
     monkeypatch.setattr(lm, "speculation", Speculation(opportunistic=True))
-    found = lm.run(ASKED, spec, max_new_tokens=120)
+    found = lm.run(ASKED, spec, max_new_tokens=120, loop_guard=True)
     assert found.text == expected.text
     assert expected.masked_mass is not None
     assert found.masked_mass is None

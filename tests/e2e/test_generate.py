@@ -101,7 +101,7 @@ def test_each_row_follows_its_own_grammar(lm):
 
 def test_padding_changes_nothing(lm):
     """A row of a padded batch is what the prompt gives alone."""
-    alone = lm.run("b", Person, show_schema=False, loop_guard=False)
+    alone = lm.run("b", Person, show_schema=False)
     batch = encode(lm, "a long prompt that is padded nowhere\n", "b\n")
     output = lm.model.generate(
         **batch, logits_processor=[schemagen.LogitsProcessor(lm.compile(Person))], max_new_tokens=200, do_sample=False

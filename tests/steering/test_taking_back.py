@@ -77,7 +77,7 @@ def test_a_batch_writes_the_texts_of_single_runs(group):
             make = lambda grammar=grammar, tries=each["tries"]: guide_of(grammar, tries=tries)  # noqa: E731
             rows.append(Row((1, 2, 3), grammar, each["seed"], guide=make))
         sampled = cases[0]["sampled"]
-        options = {"max_new_tokens": 60, "do_sample": sampled, "top_k": 0, "loop_guard": False}
+        options = {"max_new_tokens": 60, "do_sample": sampled, "top_k": 0}
         found = dict(decode_batch(shared, rows, batch_size=3, pad_token_id=len(VOCABULARY.tokens) - 1, **options))
         for row in rows:
             singles += [one for _, one in decode_batch(shared, [row], batch_size=1, **options)]
