@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from schemagen.calling.answer_format import Wire
+    from schemagen.calling.call_guide import CallGuide
     from schemagen.calling.labels import RawCall
     from schemagen.calling.wire_profiles import Profile
     from schemagen.confidence.fields import Confidence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Constraint
     from schemagen.generation import Generation
     from schemagen.grammar.grammar import Grammar
-    from schemagen.request.attempts import Output
+    from schemagen.request.attempts import Output, Prepared
     from schemagen.request.settings import ModelAccess, Settings
 
 
@@ -176,7 +177,17 @@ class CallRequest(Request):
 
     @classmethod
     def of(cls, settings: Settings, form: CallForm, messages: Sequence[Any], choice: Choice) -> CallRequest:
-        """Return the first attempt; errors as for `CallForm.wire`."""
+        """Return the first attempt; errors as for `CallForm.wire`.
+
+        Raises:
+            OptionError: Validators are to run in the loop, and the format of calls has no JSON arguments.
+        """
+        if settings.tries > 1 and form.profile.arguments != "json":
+            raise OptionError(
+                f"tries={settings.tries} with the format {form.profile.name!r}",
+                why="validators run in the loop where arguments are JSON, as in the formats hermes, llama and plain",
+                fix="leave tries out and give retries=, or choose another profile=",
+            )
         wire, thinking = form.wire(settings, choice), None
         if settings.thinker is not None:
             thinking = settings.thinker.before_opening(form.profile.words[0]).before_parts(wire.graph)
@@ -194,6 +205,22 @@ class CallRequest(Request):
     def constraint(self) -> Constraint:
         """The grammar of the answer, including thoughts."""
         return self.wire.graph
+
+    def prepare(self) -> Prepared:
+        """Return the prompt in tokens; see `Request.prepare`. If the value is the calls, their arguments are steered."""
+        prepared = super(CallRequest, self).prepare()
+        return replace(prepared, guide=self._guide) if self.form.strict else prepared
+
+    def _guide(self) -> CallGuide | None:
+        """Return a guide for one attempt; None if the grammar alone has a say."""
+        if self.form.profile.arguments != "json":
+            return None
+        from schemagen.calling.call_guide import call_guide
+
+        return call_guide(self.wire.graph, self.form.tools, self._grammar_of, self.settings.tries)
+
+    def _grammar_of(self, tool: Tool[..., Any]) -> Grammar:
+        return compile_grammar(tool.spec, self.settings.lm.vocabulary, limits=self.form.limits)
 
     def render(self) -> tuple[str, bool]:
         """Return the text that the model reads, and whether a chat template wrote it."""
@@ -260,8 +287,7 @@ class CallRequest(Request):
         """Return a call; a result with the reasons if a validator refuses its arguments."""
         tool, text, call_id = written.tool, written.json, written.id or new_id()
         try:
-            grammar = compile_grammar(tool.spec, self.settings.lm.vocabulary, limits=self.form.limits)
-            arguments = grammar.validate(text)
+            arguments = self._grammar_of(tool).validate(text)
         except ValidationFailed as refusal:
             return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, refusal.error)
         return ToolCall(tool, arguments, text, content, call_id)

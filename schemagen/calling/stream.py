@@ -38,7 +38,8 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     """
 
     def __init__(self, request: CallRequest) -> None:
-        super().__init__(request.prepare())
+        # Words and calls that were sent are not taken back: arguments are validated when they are complete.
+        super().__init__(replace(request.prepare(), guide=lambda: None))
         self._request = request
         self._reader = AnswerReader(request.wire.graph, self._judge, strict=request.form.strict)
         self._thoughts = None if request.thinking is None else request.thinking.thought_reader()

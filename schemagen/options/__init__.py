@@ -144,6 +144,7 @@ class CallOptions(StreamCallOptions, total=False):
     """Options of `call`, besides those that the method names itself."""
 
     retries: int
+    tries: int
 
 
 class ChatOptions(StreamCallOptions, total=False):

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from schemagen.confidence.fields import Confidence
     from schemagen.decode.batch import Row
     from schemagen.decode.generate import Decoded, Writer
+    from schemagen.decode.guide import Guide
     from schemagen.engine.protocol import Constraint
     from schemagen.prompts.reasoning_grammar import ReasoningGrammar
     from schemagen.request.settings import Settings
-    from schemagen.steering.text_guide import TextGuide
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Prepared:
     token_ids: tuple[int, ...]
     constraint: Constraint
     reopened: str = ""
-    guide: Callable[[], TextGuide | None] = lambda: None
+    guide: Callable[[], Guide | None] = lambda: None
 
     def writer(self) -> Writer:
         """Return the writer of the text; errors as for `decode`."""

@@ -157,6 +157,11 @@ class FieldGuide(TextGuide):
         self._way = self._sampling_of(self._reader.path)
         return self._way
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the JSON text is complete and accepted; what comes after it is not its own."""
+        return self._reader.is_over
+
     def wanted(self) -> int | None:
         """Return the token that has to come next; None if the model chooses."""
         return self._wanted[0] if self._wanted else None
@@ -186,13 +191,14 @@ class FieldGuide(TextGuide):
         if was_over or not is_over:
             return
         text = self.text.text
-        whole = self._field(Path(), len(text) - len(text.lstrip()), len(text.rstrip()))
+        end = self._reader.span[1] if self._reader.is_over else len(text.rstrip())
+        whole = self._field(Path(), len(text) - len(text.lstrip()), end)
         self._check_known(whole)
         self._ask_checkers(whole)
         if self._tries == 1:
             return
         try:
-            self._validate(text)
+            self._validate(text[:end])
         except ValidationFailed as error:
             raise _RefusedError(self._last(error.at) or whole, error, is_own=not error.at) from None
 

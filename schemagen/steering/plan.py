@@ -42,14 +42,30 @@ def guide_of(
 
     Cost: a walk over the schema of the validator, once for each type.
     """
-    has_checkers, draws, has_validators = (False,) * 3 if grammar.target is None else _kinds(grammar.target.adapter)
-    steers = has_checkers or draws or (has_validators and tries > 1)
+    steers = is_steered(grammar, tries)
     if not steers and checker is None and canonical is None:
         return None
     text, ends = AnswerText(grammar.vocabulary, thoughts, skipped), grammar.vocabulary.eos_token_ids
     if not steers:
         return TextGuide(text, ends, checker, canonical)
-    return FieldGuide(text, types_of(grammar), grammar.validate, tries, ends, checker, canonical, draws=draws)
+    return FieldGuide(
+        text, types_of(grammar), grammar.validate, tries, ends, checker, canonical, draws=draws_fields(grammar)
+    )
+
+
+def is_steered(grammar: Grammar[Any], tries: int) -> bool:
+    """Whether the type of a grammar has checkers or ways to draw a field, or validators that are to run in the loop."""
+    has_checkers, draws, has_validators = _kinds_of(grammar)
+    return has_checkers or draws or (has_validators and tries > 1)
+
+
+def draws_fields(grammar: Grammar[Any]) -> bool:
+    """Whether the type of a grammar says how fields are drawn."""
+    return _kinds_of(grammar)[1]
+
+
+def _kinds_of(grammar: Grammar[Any]) -> tuple[bool, bool, bool]:
+    return (False,) * 3 if grammar.target is None else _kinds(grammar.target.adapter)
 
 
 @lru_cache(maxsize=256)

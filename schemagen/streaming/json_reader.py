@@ -107,7 +107,8 @@ class JsonReader:
         text: The text read so far.
         frames: The open containers.
         open_text: The open string so far; None if none is open.
-        span: Where the value that was completed last begins and ends in the text; set before `complete` is called.
+        span: Where the value that was completed last, the whole one included, begins and ends in the text; set before
+            `complete` is called.
     """
 
     complete: Callable[[Path, str, Any], Any]
@@ -181,7 +182,9 @@ class JsonReader:
                 self._between(character, index)
 
     def _between(self, character: str, index: int) -> None:
-        """Read a character outside of strings, numbers and names."""
+        """Read a character outside of strings, numbers and names; those after the whole value count for nothing."""
+        if self.is_over:
+            return
         if character in "]}":
             frame = self.frames.pop()
             self._complete(frame.start, index + 1, frame.parts)
@@ -239,11 +242,10 @@ class JsonReader:
 
     def _complete(self, start: int, end: int, parts: Any = None) -> None:
         """Keep a complete value in its container, and report it; the value as a whole is not a field."""
-        self._state = _State.AFTER
+        self._state, self.span = _State.AFTER, (start, end)
         if not self.frames:
             return
         path, frame = self._path(), self.frames[-1]
-        self.span = (start, end)
         value = self.complete(path, self.text[start:end], parts)
         if isinstance(frame.parts, dict):
             frame.parts[str(frame.step)] = value
