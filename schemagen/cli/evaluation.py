@@ -31,6 +31,7 @@ _COLUMNS = (
     ("fields right", "fields", "share"),
     ("all right", "exact", "share"),
     ("masked mass", "masked_mass", "number"),
+    ("distortion", "distortion", "number"),
     ("tokens/s", "tokens_per_second", "rate"),
     ("s per answer", "seconds_per_answer", "seconds"),
     ("first, s", "first_seconds", "seconds"),

@@ -49,6 +49,7 @@ class Answer:
         tokens: The number of its tokens.
         seconds: The time it took.
         masked_mass: As in `Generation`; None without a constraint.
+        distortion: As in `Generation`; None without a constraint.
     """
 
     text: str
@@ -57,6 +58,7 @@ class Answer:
     tokens: int
     seconds: float
     masked_mass: float | None = None
+    distortion: float | None = None
 
 
 @dataclass(slots=True)
@@ -99,8 +101,12 @@ class WayResult:
     @property
     def masked_mass(self) -> float | None:
         """The mean probability that the constraint took away per token; None if no answer has one."""
-        known = [answer.masked_mass for answer in self.answers if answer.masked_mass is not None]
-        return sum(known) / len(known) if known else None
+        return _mean([answer.masked_mass for answer in self.answers])
+
+    @property
+    def distortion(self) -> float | None:
+        """The mean distortion of an answer in nats; None if no answer has one."""
+        return _mean([answer.distortion for answer in self.answers])
 
     @property
     def tokens_per_second(self) -> float:
@@ -124,6 +130,7 @@ class WayResult:
             "fields": [sum(shares) / self.count, *wilson(sum(shares), self.count)],
             "exact": [self.exact / self.count, *wilson(self.exact, self.count)],
             "masked_mass": self.masked_mass,
+            "distortion": self.distortion,
             "tokens_per_second": self.tokens_per_second,
             "seconds_per_answer": self.seconds_per_answer,
             "first_seconds": self.answers[0].seconds,
@@ -207,6 +214,7 @@ def _constrained(lm: LanguageModel, prompt: Any, grammar: Grammar, options: Mapp
         tokens=found.new_tokens,
         seconds=seconds,
         masked_mass=found.masked_mass,
+        distortion=found.distortion,
     )
 
 
@@ -224,6 +232,11 @@ def _free(lm: LanguageModel, prompt: Any, grammar: Grammar, options: Mapping[str
     written = str(lm.tokenizer.decode(token_ids, skip_special_tokens=True))
     seconds = time.perf_counter() - started
     return Answer(written, _read(written, grammar), _is_valid(written, grammar), len(token_ids), seconds)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _is_valid(text: str, grammar: Grammar) -> bool:

@@ -159,7 +159,7 @@ class FieldGuide(TextGuide):
 
     @property
     def is_over(self) -> bool:
-        """Whether the JSON text is complete and accepted; what comes after it is not its own."""
+        """Whether the JSON text is complete and accepted; the text after it is not read."""
         return self._reader.is_over
 
     def wanted(self) -> int | None:

@@ -12,6 +12,7 @@ import torch
 from pydantic import AfterValidator
 
 import schemagen
+from schemagen.decode.generate import decode, inputs_of
 from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.generation import Generation
 from schemagen.options.sampling import Sampling
@@ -153,6 +154,20 @@ def test_canonical_tokens_are_a_part_of_the_language(spec, count):
         for text, chance in law.items():
             assert shares.get(text, 0.0) == pytest.approx(chance, abs=12 / count**0.5)
         assert found.log_evidence == pytest.approx(log(total), abs=12 / count**0.5)
+
+
+@pytest.mark.parametrize("spec", [*GRAMMARS, schemagen.Regex("[ab]{1,3}[xy0-9]")], ids=str)
+def test_beams_look_for_the_likeliest_text_of_the_language(spec):
+    """They score whole texts by the model's own law, so enough of them find its mode, where greedy search need not."""
+    grammar = schemagen.compile(spec, VOCABULARY)
+    chances = {tuple(tokens): chance for tokens, chance, _ in every_path(1, grammar.matcher())}
+    options = {"max_new_tokens": 8, "length_penalty": 0.0}
+    found = [
+        tuple(decode(model(1), inputs_of([(1, 2, 3)], 0, "cpu"), grammar, num_beams=beams, **options).token_ids)
+        for beams in (1, 64)
+    ]
+    assert found[1] == max(chances, key=chances.get)[: len(found[1])]
+    assert chances[found[1]] >= chances[found[0]]
 
 
 def test_a_validator_is_a_part_of_the_language():

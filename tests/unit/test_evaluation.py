@@ -287,6 +287,9 @@ def test_a_model_is_measured_both_ways():
     assert found.difference() == (0, 0, 0)
     assert found.ways["constrained"].summary()["masked_mass"] < 0.01
     assert found.ways["unconstrained"].summary()["masked_mass"] is None
+    told = [answer.distortion for answer in found.ways["constrained"].answers]
+    assert found.ways["constrained"].summary()["distortion"] == pytest.approx(sum(told) / len(told))
+    assert found.ways["unconstrained"].summary()["distortion"] is None
     ignored = evaluate(lm, schema, examples[1:], unconstrained=False, ignored=["name"], max_new_tokens=60)
     assert ignored.ways["constrained"].exact == 1
     assert ignored.difference() is None
