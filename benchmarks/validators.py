@@ -163,7 +163,7 @@ def measure(lm: Any, meter: Meter, task: str, way: str, asked: list[tuple[str, s
     meter.tokens, valid, right, refused = 0, 0, 0, 0
     for index, (prompt, truth) in enumerate(asked):
         options: dict[str, Any] = dict(WAYS[way])
-        if "tries" in way:
+        if way.startswith("tries"):
             options["tries"] = TRIES[task]
         if "temperature" in options:
             options["seed"] = index

@@ -1,12 +1,12 @@
 #include "context_free/embedded_masks.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "automata/container_view.hpp"
 #include "automata/token_walk.hpp"
 #include "masks/masks.hpp"
+#include "util/bits.hpp"
 #include "util/heap.hpp"
 
 namespace schemagen {
@@ -189,9 +189,7 @@ uint32_t EmbeddedMasks::fill(const Configuration& config, uint32_t* words, Arena
     if (automaton_.accepting(config))
         for (uint32_t token : tables_.eos()) set_bit(all.data(), token);
     std::copy(all.begin(), all.end(), words);
-    uint32_t count = 0;
-    for (uint32_t word : all) count += static_cast<uint32_t>(std::popcount(word));
-    return count;
+    return count_bits(words, tables_.words());
 }
 
 bool EmbeddedMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {

@@ -1,10 +1,10 @@
 #include "context_free/token_counts.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_set>
 
 #include "automata/token_walk.hpp"
+#include "util/bits.hpp"
 #include "util/hash.hpp"
 
 namespace schemagen {
@@ -74,9 +74,8 @@ uint32_t TokenCounter::keep_live(const Configuration& inner, uint32_t taken, uin
                 set_bit(kept.data(), token);
         }
     });
-    uint32_t left = 0;
-    for (uint32_t w = 0; w < tables_.words(); ++w) left += static_cast<uint32_t>(std::popcount(words[w] &= kept[w]));
-    return left;
+    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] &= kept[w];
+    return count_bits(words, tables_.words());
 }
 
 }  // namespace schemagen

@@ -1,7 +1,6 @@
 #include "masks/budget_masks.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_set>
 
 #include "automata/token_walk.hpp"
@@ -378,11 +377,8 @@ uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint
     }
     if (accepting)
         for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
-    uint32_t left = 0;
-    for (uint32_t w = 0; w < tables_.words(); ++w) {
-        words[w] &= kept[w];
-        left += static_cast<uint32_t>(std::popcount(words[w]));
-    }
+    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] &= kept[w];
+    const uint32_t left = count_bits(words, tables_.words());
     // A text that is not the shortest may not be found again from the middle.
     if (!left && !accepting) return keep_to_text(config, words, arena);
     return left;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace schemagen {
 
@@ -24,9 +25,8 @@ void clear_bit(Word* words, uint32_t k) {
     words[k / kWordBits<Word>] &= ~(Word{1} << k % kWordBits<Word>);
 }
 
-// Sums within words, two halves of 16 bits in each: a compiler makes vectors of that, while the plain x86-64 that
-// wheels are built for has no instruction that counts bits (a seventh of the time).
-inline uint32_t count_bits(const uint32_t* words, size_t size) {
+// Sums within words, two halves of 16 bits in each: a compiler makes vectors of that.
+inline uint32_t count_bits_portably(const uint32_t* words, size_t size) {
     constexpr size_t kBlock = 4095;  // words of 16 bits a half, at most, fit in a half
     uint32_t total = 0;
     for (size_t begin = 0; begin < size; begin += kBlock) {
@@ -42,6 +42,28 @@ inline uint32_t count_bits(const uint32_t* words, size_t size) {
     }
     return total;
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+// With the instruction that counts bits: the plain x86-64 that wheels are built for has none, but the machines do.
+__attribute__((target("popcnt"))) inline uint32_t count_bits_by_popcnt(const uint32_t* words, size_t size) {
+    uint64_t total = 0;
+    size_t w = 0;
+    for (; w + 2 <= size; w += 2) {
+        uint64_t pair;
+        std::memcpy(&pair, words + w, sizeof pair);
+        total += static_cast<uint64_t>(__builtin_popcountll(pair));
+    }
+    if (w < size) total += static_cast<uint64_t>(__builtin_popcountll(words[w]));
+    return static_cast<uint32_t>(total);
+}
+
+inline uint32_t count_bits(const uint32_t* words, size_t size) {
+    static const bool has_popcnt = __builtin_cpu_supports("popcnt");
+    return has_popcnt ? count_bits_by_popcnt(words, size) : count_bits_portably(words, size);
+}
+#else
+inline uint32_t count_bits(const uint32_t* words, size_t size) { return count_bits_portably(words, size); }
+#endif
 
 // Calls `use(k)` for each bit k, in order. Most words of the sets that are listed are empty.
 template <class Word, class Use>
