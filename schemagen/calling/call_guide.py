@@ -94,6 +94,10 @@ class CallGuide:
             self._look_for_arguments()
         return taken
 
+    def close(self) -> TakenBack | None:
+        """Judge the end of the text: arguments have been judged when they closed."""
+        return None
+
     def exhausted(self) -> TakenBack:
         """Return the tokens to take back because all that are allowed here are banned; see `Guide`."""
         taken = self._told(lambda inner: inner.exhausted())

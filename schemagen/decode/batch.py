@@ -242,7 +242,7 @@ def _generate(
         notes = Records() if rows[0].notes else None
         extras: dict[str, Any] = {"speculation": speculation, "records": notes, "guide": guide}
         run = read_ahead(model, inputs["input_ids"], grammars[0], budget, options, seed=rows[0].seed, **extras)
-        generated, broken, closed = [run.token_ids], {}, [run.tally.left_out > 0]
+        generated, broken, closed = [run.token_ids], {}, [bool(run.tally.cut_short)]
         records, refused = None if notes is None else notes.tokens, refused_in(guide)
     else:
         if any(row.guide() is not None for row in rows):

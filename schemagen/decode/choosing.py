@@ -70,7 +70,10 @@ class Chooser:
         free = [row for row in live if texts[row].constraint is None and not texts[row].is_over]
         _note(texts, scores, None, scores.shape[1], free)
         tokens = [self._pad] * len(texts)
+        before = {row: masked[row].clone() for row in live if texts[row].guide is not None}
         while live:
+            for row in before.keys() & live:
+                masked[row] = before[row]
             live = [row for row in live if _may_choose(texts[row], masked[row])]
             forced = {row: token for row in live if (token := texts[row].forced_token()) is not None}
             chosen = self._tokens(texts, masked, [row for row in live if row not in forced])
@@ -154,7 +157,7 @@ def _note(
     for row in live:
         if (records := texts[row].records) is not None:
             mask = None if words is None else words[row]
-            records.expect(expectation(scores[row], mask, covered, records.alternatives))
+            records.expected = expectation(scores[row], mask, covered, records.alternatives)
 
 
 def _may_choose(text: Text, masked: torch.Tensor) -> bool:

@@ -180,13 +180,13 @@ class Writer:
         return replace(found, records=tuple(records))
 
     def _result_of(self, run: Run, began: float) -> Decoded:
-        found = self._result(run.token_ids, began, was_left_out=run.tally.left_out > 0)
+        found = self._result(run.token_ids, began, was_left_out=bool(run.tally.cut_short))
         records = None if run.records is None else tuple(run.records.tokens[: len(found.token_ids)])
         effects: dict[str, Any] = {
             "masked_mass": run.masked_mass,
-            "interventions": run.tally.interventions,
+            "interventions": len(run.tally.overruled),
             "passes": run.passes,
-            "log_weight": run.tally.log_kept if run.tally.measured else None,
+            "log_weight": run.tally.log_kept,
             "refused": refused_in(self._extras["guide"]),
         }
         return replace(found, records=records, **effects)

@@ -84,6 +84,14 @@ class Guide(Protocol):
         """
         ...
 
+    def close(self) -> TakenBack | None:
+        """Judge the text, which is complete and ends here because its budget does; return the tokens to take back.
+
+        Raises:
+            ValidationFailed: As `take`.
+        """
+        ...
+
     def exhausted(self) -> TakenBack:
         """Return the tokens to take back because all that the grammar allows here are banned.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from schemagen.decode.brevity import Brevity
     from schemagen.decode.guide import Guide, TakenBack
-    from schemagen.decode.token_records import Records
+    from schemagen.decode.token_records import Records, TokenRecord
     from schemagen.engine.protocol import Constraint
     from schemagen.options.sampling import Sampling
     from schemagen.vocabulary import Vocabulary
@@ -114,18 +114,28 @@ class Text:
             LimitError: A limit of the constraint stopped the work.
             ValidationFailed: Of the guide.
         """
+        place, expected = len(self.generated), None if self.records is None else self.records.expected
         self.generated.append(token_id)
         if self.cursor is not None:
             self.cursor.advance([token_id])
         if self._numbers is not None:
             self._numbers.end()
         record = None if self.records is None else self.records.take(token_id)
-        taken = None if self.guide is None else self.guide.take(token_id, record)
+        taken = None if self.guide is None else self._judged(self.guide, token_id, record)
         if taken is None:
             self.check_end()
-        else:
-            self.cut(taken.length)
+            return None
+        self.cut(taken.length)
+        if self.records is not None and taken.length == place:  # another token is chosen by the same scores
+            self.records.expected = expected
         return taken
+
+    def _judged(self, guide: Guide, token_id: int, record: TokenRecord | None) -> TakenBack | None:
+        """Return what a guide takes back: with the token, or with the end of the text, if that comes by the budget."""
+        taken = guide.take(token_id, record)
+        if taken is not None or self.cursor is None or self.cursor.is_over or len(self.generated) < self.max_new_tokens:
+            return taken
+        return guide.close() if self.cursor.matcher.is_accepting() else None
 
     def cut(self, length: int) -> None:
         """Take back the tokens from an index on."""

@@ -87,26 +87,23 @@ class Records:
     Attributes:
         alternatives: How many of the likeliest tokens each record keeps, of all and of the allowed ones.
         tokens: Those of the tokens so far.
+        expected: The distribution of the next token; None if the model was not asked.
     """
 
     alternatives: int = ALTERNATIVES
     tokens: list[TokenRecord] = field(default_factory=list)
-    _expected: Expectation | None = None
-
-    def expect(self, expected: Expectation) -> None:
-        """Note the scores of the next token."""
-        self._expected = expected
+    expected: Expectation | None = None
 
     def take(self, token_id: int) -> TokenRecord:
         """Note the chosen token; without scores it is forced text, which the model was not asked about."""
-        expected, self._expected = self._expected, None
+        expected, self.expected = self.expected, None
         self.tokens.append(TokenRecord(token_id) if expected is None else expected.of(token_id))
         return self.tokens[-1]
 
     def cut(self, length: int) -> None:
         """Forget the tokens from an index on."""
         del self.tokens[length:]
-        self._expected = None
+        self.expected = None
 
 
 @dataclass(frozen=True, slots=True)

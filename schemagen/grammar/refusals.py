@@ -118,6 +118,8 @@ def pointer_in(text: str, location: Sequence[str | int]) -> str:
     for step in location:
         members: Any = dict(enumerate(value)) if isinstance(value, list) else value
         known = isinstance(members, dict) and step in members
+        if step == "[key]" and not known:  # of an object, whose key is refused
+            return pointer_of(tuple(steps[:-1]))
         if not known:
             continue
         value = members[step]

@@ -145,19 +145,24 @@ class SampleDrawing(ModelAccess):
         budget = budget_of(self.model, completed, length) or 0
         check_budget(grammar, budget)
         accepts = _Judge(grammar.validate, grammar.vocabulary.decode, grammar.vocabulary.eos_token_ids)
-        drawn = draw_texts(
-            self.model,
-            prepared.token_ids,
-            grammar,
-            n,
-            sampler=sampler,
-            sampling=sampling,
-            budget=budget,
-            seed=seed_of(settings.seed),
-            accepts=accepts,
-            max_attempts=max_attempts,
-            canonical=settings.canonical_text(),
-        )
+        try:
+            drawn = draw_texts(
+                self.model,
+                prepared.token_ids,
+                grammar,
+                n,
+                sampler=sampler,
+                sampling=sampling,
+                budget=budget,
+                seed=seed_of(settings.seed),
+                accepts=accepts,
+                max_attempts=max_attempts,
+                canonical=settings.canonical_text(),
+            )
+        except LimitError as error:
+            if accepts.error is None or accepts.has_accepted:
+                raise
+            raise accepts.error from error
         seconds = (time.perf_counter() - began) / n
         kept = [text for text in drawn.texts if not text.is_dead and accepts(text)]
         for text in kept:
@@ -181,6 +186,7 @@ class _Judge:
 
     Attributes:
         error: Of the last text that was refused.
+        has_accepted: Whether a text was accepted.
     """
 
     def __init__(
@@ -189,6 +195,7 @@ class _Judge:
         self._validate, self._decode, self._ends = validate, decode, ends
         self._known: dict[str, tuple[bool, Any]] = {}
         self.error: ValidationFailed | None = None
+        self.has_accepted = False
 
     def _text(self, text: Beginning) -> str:
         return self._decode([token_id for token_id in text.token_ids if token_id not in self._ends]).decode()
@@ -201,6 +208,7 @@ class _Judge:
                 self._known[written] = True, self._validate(written)
             except ValidationFailed as error:
                 self.error, self._known[written] = error, (False, None)
+        self.has_accepted |= self._known[written][0]
         return self._known[written][0]
 
     def generation(self, text: Beginning, prompt_tokens: int, seconds: float) -> Generation[Any]:

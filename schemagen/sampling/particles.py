@@ -38,7 +38,7 @@ def particles(law: Law, count: int, seed: int) -> list[Beginning]:
     Cost: a pass of the model for each token, over all particles that are not complete; equal ones are read once.
     """
     texts = [law.begin(seed + place) for place in range(count)]
-    numbers = torch.Generator().manual_seed(seed + count)
+    numbers = torch.Generator().manual_seed((seed + count) % 2**64)
     while live := [text for text in texts if not law.is_over(text)]:
         step_masked(law, live)
         weights = normalised([text.log_weight for text in texts])

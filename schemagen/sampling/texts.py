@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from schemagen.options.sampling import Sampling
     from schemagen.vocabulary.canonical import CanonicalText
 
+#: Seeds that torch has.
+_SEEDS = 2**64
 #: The share of the probability of unlikely tokens that are not shown to the tokenizer.
 _REST = 1e-9
 
@@ -87,7 +89,9 @@ class Law:
     def begin(self, seed: int) -> Beginning:
         """Return an empty text."""
         canonical = None if self._canonical is None else self._canonical.copy()
-        return Beginning(0, self.constraint.matcher(), torch.Generator().manual_seed(seed), canonical=canonical)
+        return Beginning(
+            0, self.constraint.matcher(), torch.Generator().manual_seed(seed % _SEEDS), canonical=canonical
+        )
 
     def chances(self, texts: Sequence[Beginning]) -> torch.Tensor:
         """Return the probabilities of the next token of each text: float64 [N, V]. Cost: a pass over new places."""

@@ -206,7 +206,7 @@ class MicroBatches:
             job.take_read(token_ids)
             if not job.is_wanted or self._wants_alone(len(job.generated)):
                 break
-        job.was_left_out |= loop.run.tally.left_out > 0
+        job.was_left_out |= bool(loop.run.tally.cut_short)
         if not job.is_over:
             job.stand()
             job.check_end()

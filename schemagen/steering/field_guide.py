@@ -116,6 +116,7 @@ class FieldGuide(TextGuide):
         checker: Judges the whole text; None for none.
         canonical: As for `TextGuide`.
         draws: As in `Guide`.
+        has_checkers: Whether fields have checkers.
 
     Attributes:
         refused: The values that validators refused, in order.
@@ -132,8 +133,10 @@ class FieldGuide(TextGuide):
         canonical: CanonicalText | None = None,
         *,
         draws: bool = False,
+        has_checkers: bool = False,
     ) -> None:
         super().__init__(text, ends, checker, canonical)
+        self._has_checkers = has_checkers
         self.refused: list[Refused] = []
         self.draws = draws
         self._types, self._validate, self._tries = types, validate, tries
@@ -180,8 +183,21 @@ class FieldGuide(TextGuide):
                 self._read(self.text.text[len(self._reader.text) :], is_end=is_end)
         except _RefusedError as refused:
             return self._refuse(refused)
+        except StopIteration as error:  # which would end the loop that asks
+            raise RuntimeError("a validator raised StopIteration") from error
         told = self._judge_beginning()
         return None if told is None else self.veto(told)
+
+    def close(self) -> TakenBack | None:
+        """Judge the value, which ends here; see `Guide`."""
+        if (vetoed := super().close()) is not None:
+            return vetoed
+        try:
+            with while_written():
+                self._read("", is_end=True)
+        except _RefusedError as refused:
+            return self._refuse(refused)
+        return None
 
     def _read(self, piece: str, *, is_end: bool) -> None:
         """Read characters; judge the whole value where they, or the end of the text, complete it."""
@@ -226,17 +242,25 @@ class FieldGuide(TextGuide):
                 raise _RefusedError(field)
 
     def _judge_beginning(self) -> str | None:
-        """Return why the checkers of the open field refuse its beginning; None if they do not."""
-        scalar = self._reader.scalar
-        checkers = () if scalar is None else self._notes_of(self._reader.path)[1]
-        told = (refusal(checker.next(scalar or "")) for checker in checkers)
-        return next((each for each in told if each is not None), None)
+        """Return why the checkers of the open fields refuse their beginnings, the outer ones first; None if they do not."""
+        reader = self._reader
+        open_parts: list[tuple[Path, str | None]] = [(reader.path, reader.scalar)]
+        if self._has_checkers:
+            steps = [frame.step for frame in reader.frames]
+            paths = [Path(step for step in steps[:depth] if step is not None) for depth in range(len(steps))]
+            texts = [reader.text[frame.start :] for frame in reader.frames]
+            open_parts = [*zip(paths, texts, strict=True), *open_parts]
+        for path, text in open_parts:
+            for checker in () if text is None else self._notes_of(path)[1]:
+                if (told := refusal(checker.next(text or ""))) is not None:
+                    return told
+        return None
 
     # --- knowledge ----------------------------------------------------------------------------------------------------
 
     def _field(self, path: Path, start: int, end: int) -> _Field:
         text = self._reader.text[start:end]
-        return _Field(path, start, end, text, canonical(text), len(self.bans.tokens) - 1)
+        return _Field(path, start, end, text, canonical(text, exact=True), len(self.bans.tokens) - 1)
 
     def _key(self, field: _Field) -> Hashable:
         """Return what a refusal of a value of a field depends on: the field, and the fields before it."""
@@ -264,8 +288,8 @@ class FieldGuide(TextGuide):
         for length in range(len(path), -1, -1):
             own = self._notes_of(Path(path[:length]))[0]
             if own is not None:
-                return own if own.temperature else None
-        return self._default
+                return _drawn(own)
+        return _drawn(self._default)
 
     # --- going back ---------------------------------------------------------------------------------------------------
 
@@ -279,6 +303,7 @@ class FieldGuide(TextGuide):
         known = self._values.setdefault(self._key(field), set())
         known.add(field.value)
         if error is None:  # a value that was refused before, or that a checker refuses
+            self.count_dead_end()
             before = self._regions.get(self._key(field))
             if before is None:
                 return self.ban(field.token)
@@ -367,6 +392,16 @@ class FieldGuide(TextGuide):
             raise self._failed(region.field, region.error, is_every=True)
         return self._around(region)
 
+    @property
+    def _most_dead_ends(self) -> int:
+        return max(super()._most_dead_ends, _MOST * self._tries)
+
+    def _given_up(self) -> ValidationFailed:
+        if not self.refused:
+            return super()._given_up()
+        last = next(reversed(self._regions.values()))
+        return self._failed(last.field, last.error)
+
     def cut(self, length: int) -> None:
         """Go back to the first tokens."""
         super().cut(length)
@@ -398,6 +433,11 @@ class FieldGuide(TextGuide):
             fix="let the type allow values that the validator accepts (bounds, pattern, Literal), or raise tries=",
             refused=tuple(self.refused),
         )
+
+
+def _drawn(sampling: Sampling | None) -> Sampling | None:
+    """Return a way to draw tokens; None if it always takes the likeliest."""
+    return None if sampling is None or not sampling.temperature or sampling.top_k == 1 else sampling
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.options.sampling import SAMPLED
 from schemagen.steering.field_guide import FieldGuide
 from schemagen.steering.text_guide import TextGuide
 from schemagen.streaming.answer_text import AnswerText
 from schemagen.streaming.field_reader import types_of
-from schemagen.streaming.field_types import function_of, parts_of_core
+from schemagen.streaming.field_types import function_of, may_refuse, parts_of_core
 from schemagen.types.checks import Checker
 
 if TYPE_CHECKING:
@@ -48,30 +48,40 @@ def guide_of(
     text, ends = AnswerText(grammar.vocabulary, thoughts, skipped), grammar.vocabulary.eos_token_ids
     if not steers:
         return TextGuide(text, ends, checker, canonical)
-    return FieldGuide(
-        text, types_of(grammar), grammar.validate, tries, ends, checker, canonical, draws=draws_fields(grammar)
-    )
+    kinds = _kinds_of(grammar)
+    steering = {"draws": kinds.draws, "has_checkers": kinds.has_checkers}
+    return FieldGuide(text, types_of(grammar), grammar.validate, tries, ends, checker, canonical, **steering)
 
 
 def is_steered(grammar: Grammar[Any], tries: int) -> bool:
     """Whether the type of a grammar has checkers or ways to draw a field, or validators that are to run in the loop."""
-    has_checkers, draws, has_validators = _kinds_of(grammar)
-    return has_checkers or draws or (has_validators and tries > 1)
+    kinds = _kinds_of(grammar)
+    return kinds.has_checkers or kinds.draws or (kinds.has_validators and tries > 1)
 
 
 def draws_fields(grammar: Grammar[Any]) -> bool:
     """Whether the type of a grammar says how fields are drawn."""
-    return _kinds_of(grammar)[1]
+    return _kinds_of(grammar).draws
 
 
-def _kinds_of(grammar: Grammar[Any]) -> tuple[bool, bool, bool]:
-    return (False,) * 3 if grammar.target is None else _kinds(grammar.target.adapter)
+class _Kinds(NamedTuple):
+    """Whether a type has checkers, ways to draw fields, and validators."""
+
+    has_checkers: bool = False
+    draws: bool = False
+    has_validators: bool = False
+
+
+def _kinds_of(grammar: Grammar[Any]) -> _Kinds:
+    return _Kinds() if grammar.target is None else _kinds(grammar.target.adapter)
 
 
 @lru_cache(maxsize=256)
-def _kinds(adapter: TypeAdapter[Any]) -> tuple[bool, bool, bool]:
-    """Return whether a type has checkers, ways to draw fields, and validators."""
+def _kinds(adapter: TypeAdapter[Any]) -> _Kinds:
     parts = list(parts_of_core(adapter.core_schema))
     functions = [function for function in map(function_of, parts) if function is not None]
-    has_checkers = any(isinstance(getattr(function, "__self__", None), Checker) for function in functions)
-    return has_checkers, any(SAMPLED in part.get("metadata", ()) for part in parts), bool(functions)
+    return _Kinds(
+        any(isinstance(getattr(function, "__self__", None), Checker) for function in functions),
+        any(SAMPLED in part.get("metadata", ()) for part in parts),
+        any(map(may_refuse, parts)),
+    )

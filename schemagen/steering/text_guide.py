@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from schemagen.vocabulary.canonical import CanonicalText
 
 
+#: Dead ends of a text: beginnings after which everything is refused, and texts that are refused at their end.
+_DEAD_ENDS = 256
+#: And one more for so many tokens.
+_TOKENS_OF_ONE = 4
+
+
 class TextGuide:
     """Follows the text of an answer; see `schemagen.decode.guide.Guide`.
 
@@ -51,6 +57,7 @@ class TextGuide:
         self.bans = Bans()
         self._way: Sampling | None = None  # of the next token
         self._told = ""  # by the checker, at its last refusal
+        self._dead_ends = 0
 
     def sampling(self, default: Sampling | None) -> Sampling | None:
         """Return how the next token is drawn: as the call has it."""
@@ -76,7 +83,19 @@ class TextGuide:
             self._canonical.append(token_id)
         if self._checker is None or not (piece or is_end):
             return None
-        return self.veto(self._checker.end(self.text.text) if is_end else self._checker.next(self.text.text))
+        return self._ended() if is_end else self.veto(self._checker.next(self.text.text))
+
+    def close(self) -> TakenBack | None:
+        """Judge the text, which ends here; see `Guide`."""
+        return None if self._checker is None else self._ended()
+
+    def _ended(self) -> TakenBack | None:
+        """Take the last token back if a checker refuses the whole text."""
+        assert self._checker is not None, "it is asked"
+        taken = self.veto(self._checker.end(self.text.text))
+        if taken is not None:
+            self.count_dead_end()
+        return taken
 
     def is_end(self, token_id: int) -> bool:
         """Whether a token ends the answer; EOS may end a draft before it."""
@@ -92,6 +111,7 @@ class TextGuide:
 
     def exhausted(self) -> TakenBack:
         """Ban the token that led to a place where all are banned; see `Guide`."""
+        self.count_dead_end()
         place = len(self.bans.tokens) - 1
         if place < self.text.first:
             raise ValidationFailed(
@@ -101,6 +121,28 @@ class TextGuide:
                 fix="let Checker.next return None for every beginning of an acceptable text",
             )
         return self.ban(place)
+
+    def count_dead_end(self) -> None:
+        """Note that nothing acceptable can begin with the tokens so far.
+
+        Raises:
+            ValidationFailed: That happened too often: the search for a text could go on for ever.
+        """
+        self._dead_ends += 1
+        if self._dead_ends > self._most_dead_ends + len(self.bans.tokens) // _TOKENS_OF_ONE:
+            raise self._given_up()
+
+    @property
+    def _most_dead_ends(self) -> int:
+        return _DEAD_ENDS
+
+    def _given_up(self) -> ValidationFailed:
+        return ValidationFailed(
+            f"no text was accepted after {self._dead_ends} dead ends: {self._told}",
+            text=self.text.text,
+            why="a checker found out too late that a text cannot be accepted: it refused all tokens that could follow",
+            fix="let Checker.next refuse a beginning as soon as nothing acceptable begins with it",
+        )
 
     def ban(self, place: int) -> TakenBack:
         """Ban the token at an index after those before it, and go back to these."""

@@ -74,6 +74,7 @@ class FieldTypes:
 
     def __init__(self, tp: Any) -> None:
         self._known: dict[Path, _Typed | None] = {Path(): None if tp is None else (tp, None)}
+        self._notes = dict(self._known)
         self._adapters: dict[Path, TypeAdapter[Any] | None] = {}
 
     def at(self, path: Path) -> Any:
@@ -82,14 +83,23 @@ class FieldTypes:
         return None if found is None else found[0]
 
     def notes(self, path: Path) -> list[Any]:
-        """Return the annotations of the type of a field, those of all members if it is a union."""
-        found = self._find(path)
+        """Return the annotations of the type of a field, those of all members if it is a union.
+
+        They count even where other validators see the field, or the object around it, before its type does.
+        """
+        found = self._noted(path)
         return [] if found is None else [note for _, notes in _members(found[0]) for note in notes]
 
+    def _noted(self, path: Path) -> _Typed | None:
+        if path not in self._notes:
+            around = self._noted(Path(path[:-1]))
+            self._notes[path] = None if around is None else _part(around, path[-1], early=True)
+        return self._notes[path]
+
     def has_validators(self, path: Path) -> bool:
-        """Whether code of the user judges the value of a field, or a part of it."""
+        """Whether validators beyond the schema judge the value of a field, or a part of it."""
         adapter = self._adapter(path)
-        return adapter is not None and any(map(function_of, parts_of_core(adapter.core_schema)))
+        return adapter is not None and any(map(may_refuse, parts_of_core(adapter.core_schema)))
 
     def complete(self, path: Path, text: str, parts: Any = None) -> Any:
         """Return the value of a field.
@@ -163,14 +173,20 @@ def function_of(part: dict[str, Any]) -> Any:
     return None if str(getattr(found, "__module__", "")).startswith("pydantic") else found
 
 
-def _part(around: _Typed, step: str | int) -> _Typed | None:
+def may_refuse(part: dict[str, Any]) -> bool:
+    """Whether a part of a core schema judges values by a function, or by what time it is: no grammar knows that."""
+    return str(part.get("type")).startswith("function-") or "now_op" in part
+
+
+def _part(around: _Typed, step: str | int, *, early: bool = False) -> _Typed | None:
+    """Return the type of a part; with `early`, also where validators see the input before the type does."""
     tp, config = around
     found: list[_Typed] = []
     try:
         for member, notes in _members(tp):
-            if any(map(_comes_first, notes)):
+            if any(map(_comes_first, notes)) and not early:
                 return None
-            found += [part for part in _parts_of(member, config, step) if part not in found]
+            found += [part for part in _parts_of(member, config, step, early) if part not in found]
     except (_UnknownError, NameError, TypeError):
         return None
     return found[0] if len(found) == 1 else None
@@ -209,7 +225,7 @@ def _comes_first(note: Any) -> bool:
     )
 
 
-def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
+def _parts_of(tp: Any, config: Any, step: str | int, early: bool) -> list[_Typed]:
     """The types of a part, if it is one of this type; empty if this type has no such parts.
 
     Raises:
@@ -219,9 +235,9 @@ def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
     if origin is typing.Literal or (isinstance(origin, type) and issubclass(origin, _SCALARS)):
         return []
     if isinstance(origin, type) and issubclass(origin, BaseModel):
-        return _field_of_model(tp if isinstance(tp, type) else origin, step)
+        return _field_of_model(tp if isinstance(tp, type) else origin, step, early)
     if dataclasses.is_dataclass(origin) or typing_extensions.is_typeddict(origin):
-        return _field_of_record(tp, config, step)
+        return _field_of_record(tp, config, step, early)
     if not isinstance(origin, type) or hasattr(origin, "__get_pydantic_core_schema__"):
         raise _UnknownError
     if issubclass(origin, tuple):
@@ -234,7 +250,7 @@ def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
     raise _UnknownError
 
 
-def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
+def _field_of_model(model: type[BaseModel], step: str | int, early: bool) -> list[_Typed]:
     if isinstance(step, int):
         return []
     reads_as_usual = getattr(model.__get_pydantic_core_schema__, "__func__", None)
@@ -242,7 +258,7 @@ def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
         raise _UnknownError
     for name, info in fields_of(model).items():
         if step in keys_of(name, info):
-            if has_early_validators(model, name):
+            if has_early_validators(model, name) and not early:
                 raise _UnknownError
             annotation: Any = _with_self(info.annotation, model)
             chosen_by = () if info.discriminator is None else (Field(discriminator=info.discriminator),)
@@ -278,7 +294,7 @@ def keys_of(name: str, info: FieldInfo) -> list[str]:
     return [path[0] for path in steps if len(path) == 1 and isinstance(path[0], str)]
 
 
-def _field_of_record(tp: Any, config: Any, step: str | int) -> list[_Typed]:
+def _field_of_record(tp: Any, config: Any, step: str | int, early: bool) -> list[_Typed]:
     """The field of a dataclass or TypedDict; classes of the standard library inherit the surrounding configuration."""
     if isinstance(step, int):
         return []
@@ -290,7 +306,7 @@ def _field_of_record(tp: Any, config: Any, step: str | int) -> list[_Typed]:
         raise _UnknownError
     if step not in hints:
         return []
-    if has_early_validators(record, step):
+    if has_early_validators(record, step) and not early:
         raise _UnknownError
     hint = _with_self(hints[step], tp)
     while typing_extensions.get_origin(hint) in _WRAPPERS[1:]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from schemagen.streaming.json_reader import JsonReader
@@ -51,9 +52,21 @@ def read_spans(text: str) -> Span:
     return Span(start, end, parts.pop(1, {}) if text[start] in "{[" else None)
 
 
-def canonical(text: str) -> str:
-    """Return a JSON text as it is for all texts of equal values: 1.0 is 1, and 1e-400 is 0, as `json.loads` reads them."""
-    return json.dumps(json.loads(text, parse_float=_number), ensure_ascii=False, sort_keys=True)
+def canonical(text: str, *, exact: bool = False) -> str:
+    """Return a JSON text as it is for all texts of equal values: 1.0 is 1, and 1e-400 is 0, as `json.loads` reads them.
+
+    Args:
+        text: The text.
+        exact: Whether numbers that only `Decimal` tells apart are different values.
+    """
+    read = _exact_number if exact else _number
+    return json.dumps(json.loads(text, parse_float=read), ensure_ascii=False, sort_keys=True)
+
+
+def _exact_number(text: str) -> int | float | list[str]:
+    """Return a number as `_number` does; where float64 rounds it, its digits in a form that no other value has."""
+    rounded, value = _number(text), Decimal(text)
+    return rounded if value == Decimal(repr(rounded)) else ["number", str(value.normalize())]
 
 
 def _number(text: str) -> int | float:

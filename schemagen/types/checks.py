@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_core import core_schema, to_json
@@ -65,6 +66,7 @@ class Check:
                 why="nothing that can be called with a value",
                 fix="give a function that takes the value: Check(is_iban)",
             )
+        _refuse_coroutine("Check", function)
         if self.when not in ("close", "end"):
             raise OptionError(
                 f"Check(when={self.when!r:.80})",
@@ -81,9 +83,10 @@ class Check:
         if self.when == "end" and _IS_WRITTEN.get():
             return value
         told = self.function(value)
-        if told is False or isinstance(told, str):
+        if refusal(told) is not None:
             name = getattr(self.function, "__name__", "the check")
-            raise ValueError(told or self.message or f"{name} refuses {as_text(value)}")
+            reason = told if isinstance(told, str) else ""
+            raise ValueError(reason or self.message or f"{name} refuses {as_text(value)}")
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -112,6 +115,7 @@ class Checker:
                 why="nothing that can be called with a text",
                 fix="give a function of the text so far, or a subclass with a method `next`",
             )
+        _refuse_coroutine("Checker", function)
         self._function = function
 
     def next(self, prefix: str) -> str | bool | None:
@@ -144,8 +148,23 @@ class Checker:
         return core_schema.no_info_after_validator_function(self._validate, handler(source))
 
 
-def refusal(told: str | bool | None) -> str | None:
-    """Return why a checker refuses a text; None if it does not."""
-    if told is False or told == "":
-        return "the checker refuses it"
-    return told if isinstance(told, str) else None
+def refusal(told: Any) -> str | None:
+    """Return why a checker refuses a text; None if it does not. False of numpy refuses, too."""
+    if isinstance(told, str):
+        return told or "the checker refuses it"
+    is_flag = isinstance(told, bool) or type(told).__name__ in ("bool", "bool_")
+    return "the checker refuses it" if is_flag and not told else None
+
+
+def _refuse_coroutine(name: str, function: Any) -> None:
+    """Refuse a function that answers later.
+
+    Raises:
+        OptionError: It is a coroutine function.
+    """
+    if iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004 - is *that* one
+        raise OptionError(
+            f"{name}({as_text(function)})",
+            why="it is a coroutine function, and the answer is needed before the next token",
+            fix="give a plain function",
+        )

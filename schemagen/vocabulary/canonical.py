@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PROBES = ("", "a", " a", "\n", "1", ".", "A", "'")
 #: As these, letters, digits and signs of scripts of which tokenizers know little: those of one script, the first byte of which
 #: follows the fewest others within a token, so that a token before them ends where they begin.
-_RARE = (  # of NKo, Vai and Osmanya
+_RARE = (
     ("\u07ca", " \u07ca", "\u07c0", "\u07f7"),
     ("\ua500", " \ua500", "\ua620", "\ua60d"),
     ("\U00010480", " \U00010480", "\U000104a0", "\U00010b3a"),

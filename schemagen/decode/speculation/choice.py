@@ -9,7 +9,7 @@ tokens; a token y comes up with p(y) + (1 - Z) p(y) / Z = p(y) / Z, where Z is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log1p
 from typing import TYPE_CHECKING, Any
 
@@ -37,26 +37,33 @@ _ALL = 1 - 1e-7
 
 @dataclass(slots=True)
 class Tally:
-    """The effect of the masks on the choices.
+    """The effect of the masks on the tokens of a text.
 
     Attributes:
-        removed: Probability that they removed, summed over `measured` tokens.
-        log_kept: The logarithm of the probability that they left, summed over the same tokens.
-        measured: The number of tokens in `removed`.
-        interventions: Tokens where the likeliest of all was forbidden.
-        left_out: Tokens where the budget left out the likeliest one that the grammar allows.
+        removed: Index of a token -> the probability that its mask removed; of those that were measured.
+        overruled: Tokens where the likeliest of all was forbidden.
+        cut_short: Tokens where the budget left out the likeliest one that the grammar allows.
     """
 
-    removed: float = 0.0
-    log_kept: float = 0.0
-    measured: int = 0
-    interventions: int = 0
-    left_out: int = 0
+    removed: dict[int, float] = field(default_factory=dict)
+    overruled: set[int] = field(default_factory=set)
+    cut_short: set[int] = field(default_factory=set)
 
     @property
     def masked_mass(self) -> float | None:
         """The mean probability that was removed; None if not measured."""
-        return self.removed / self.measured if self.measured else None
+        return sum(self.removed.values()) / len(self.removed) if self.removed else None
+
+    @property
+    def log_kept(self) -> float | None:
+        """The logarithm of the probability that was left of all tokens together; None if not measured."""
+        return sum(log1p(-min(removed, _ALL)) for removed in self.removed.values()) if self.removed else None
+
+    def cut(self, length: int) -> None:
+        """Forget the tokens from an index on."""
+        self.removed = {place: removed for place, removed in self.removed.items() if place < length}
+        for places in (self.overruled, self.cut_short):
+            places -= {place for place in places if place >= length}
 
 
 class Choices:
@@ -112,7 +119,7 @@ class Choices:
         masked = self._masked(matcher, scores, rest, draft)
         if self._records is not None:
             covered = min(self._words.shape[1] * BITS, scores.shape[1])
-            self._records.expect(expectation(scores[0], self._words[0], covered, self._records.alternatives))
+            self._records.expected = expectation(scores[0], self._words[0], covered, self._records.alternatives)
         if brevity is not None:
             brevity.penalise(masked[0], self._context.tokens, matcher, self._context.vocabulary.size)
         wanted = None if self._guide is None else self._guide.wanted()
@@ -122,9 +129,13 @@ class Choices:
             return None
         token = int(masked.argmax()) if sampler is None else self._drawn(sampler, masked, draft)
         if not allows(self._words[0], likeliest):
-            self.tally.interventions += 1
-            self.tally.left_out += rest is not None and left_out(matcher, scores[0], self._words[0])
+            self.tally.overruled.add(len(self._context.tokens))
+            self._note_left_out(matcher, scores, rest)
         return token
+
+    def _note_left_out(self, matcher: Any, scores: torch.Tensor, rest: int | None) -> None:
+        if rest is not None and left_out(matcher, scores[0], self._words[0]):
+            self.tally.cut_short.add(len(self._context.tokens))
 
     def _unmasked(
         self, matcher: Any, scores: torch.Tensor, rest: int | None, likeliest: int, sampler: RowSampler | None
@@ -137,7 +148,7 @@ class Choices:
             return None
         if token != likeliest and rest is not None and not self._fits(matcher, likeliest, rest):
             matcher.fill_next_token_bitmask(self._words, 0, budget=rest)
-            self.tally.left_out += left_out(matcher, scores[0], self._words[0])
+            self._note_left_out(matcher, scores, rest)
         return token
 
     @staticmethod
@@ -159,9 +170,7 @@ class Choices:
         covered = min(self._words.shape[1] * BITS, scores.shape[1])
         if not self._opportunistic:
             removed = float(removed_mass(scores, self._words, [0], covered).sum())
-            self.tally.removed += removed
-            self.tally.log_kept += log1p(-min(removed, _ALL))
-            self.tally.measured += 1
+            self.tally.removed[len(self._context.tokens)] = removed
         masked, broken = mask_and_check(scores, self._words, [0], covered, ends=ends)
         if broken:
             allowed = int((masked > float("-inf")).sum())

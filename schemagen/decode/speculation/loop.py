@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
+    from schemagen.decode.token_records import TokenRecord
     from schemagen.engine.protocol import Constraint
 
 
@@ -266,7 +267,14 @@ class Loop:
         if self._numbers is not None:
             self._numbers.end()
         record = None if self._records is None else self._records.take(token)
-        return None if self._guide is None else self._guide.take(token, record)
+        return None if self._guide is None else self._judged(self._guide, token, record)
+
+    def _judged(self, guide: Guide, token: int, record: TokenRecord | None) -> TakenBack | None:
+        """Return what a guide takes back: with the token, or with the end of the text, if that comes by the budget."""
+        taken = guide.take(token, record)
+        if taken is not None or len(self.run.token_ids) < self._most or self._matcher.is_terminated():
+            return taken
+        return guide.close() if self._matcher.is_accepting() else None
 
     def _go_back(self, taken: TakenBack) -> Iterator[TakenBack]:
         self._cut(taken.length)
@@ -277,6 +285,7 @@ class Loop:
         self._matcher.rollback(len(self.run.token_ids) - length)
         self._context.cut(length)
         del self.run.token_ids[length:]
+        self.run.tally.cut(length)
         if self._numbers is not None:
             self._numbers.cut(length)
         if self._records is not None:
