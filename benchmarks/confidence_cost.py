@@ -36,7 +36,7 @@ def seconds(model: Any, grammar: Any, prompts: list[tuple[int, ...]], steps: int
 def main(arguments: list[str] | None = None) -> int:
     """Measure, and write the result."""
     made = harness.parser(__doc__, "confidence_cost")
-    made.add_argument("--batches", type=int, nargs="+", default=[8], help="rows at a time; one alone is read ahead, in steps of its own")
+    made.add_argument("--batches", type=int, nargs="+", default=[8], help="rows at a time")
     made.add_argument("--steps", type=int, default=96, help="tokens of a row")
     made.add_argument("--pairs", type=int, default=7, help="pairs of batches, of which the first does not count")
     made.add_argument("--hidden", type=int, default=1024, help="width of the model")
