@@ -1,6 +1,7 @@
 #include "masks/completion.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <queue>
 #include <tuple>
@@ -21,6 +22,20 @@ constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest en
 constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
+// The bytes that two texts have in common at their ends.
+size_t common_suffix(std::string_view left, std::string_view right) {
+    constexpr size_t kBlock = 64;
+    const size_t most = std::min(left.size(), right.size());
+    size_t common = 0;
+    auto same = [&](size_t count) {
+        return std::memcmp(left.data() + left.size() - common - count, right.data() + right.size() - common - count,
+                           count) == 0;
+    };
+    while (common + kBlock <= most && same(kBlock)) common += kBlock;
+    while (common < most && same(1)) ++common;
+    return common;
+}
+
 }  // namespace
 
 Completions::Completions(Automaton& automaton, const VocabularyTables& tables)
@@ -366,7 +381,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     std::string text;
     if (work_ > 0 && is_wide(most(config)) && guide_.write_shortest(config, text)) {
         spend(text.size());
-        const uint32_t told = spelling_->fewest_tokens(text)[0];
+        const uint32_t told = count_written(std::move(text));
         if (id != kNone) known_[id].tokens = told;
         return told;
     }
@@ -394,6 +409,15 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
         known_[ids[k]].next = ids[k + 1];
     }
     return fewest[0];
+}
+
+// The fewest tokens of a text that was written out. Texts that are asked for one after another mostly have a long
+// suffix in common, whose counts are kept.
+uint32_t Completions::count_written(std::string text) {
+    written_counts_.resize(std::min(written_counts_.size(), common_suffix(text, written_) + 1));
+    spelling_->count_suffixes(text, written_counts_);
+    written_ = std::move(text);
+    return written_counts_.back();
 }
 
 // The fewest tokens that write the text, where the automaton counts tokens: breadth first over the places of the text.

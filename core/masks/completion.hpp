@@ -43,7 +43,10 @@ public:
     std::string text(const Configuration& config, Arena& arena);
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
-    uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
+    uint64_t memory_bytes() const {
+        return known_.size() * sizeof(Known) + keys_.memory_bytes() + written_.capacity() +
+               written_counts_.capacity() * sizeof(uint32_t);
+    }
 
     // The rest is for the masks of a budget (budget_masks.hpp), which ask many questions after one `make_room`.
     //
@@ -112,6 +115,7 @@ private:
     void keep_way_to(const std::vector<Reached>& reached, uint32_t node);
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids, bool whole);
     bool is_noted(uint32_t id) const;
+    uint32_t count_written(std::string text);
     uint32_t count_by_reading(const Configuration& config, const std::string& text, Arena& arena);
     std::vector<uint32_t> count_tokens(std::string& text, uint32_t id) const;
 
@@ -125,6 +129,8 @@ private:
     std::vector<Known> known_;  // [number of its key]
     uint64_t epoch_ = 1;        // of these numbers
     std::vector<Level> levels_;
+    std::string written_;  // the last text that was written out, and the counts of its suffixes
+    std::vector<uint32_t> written_counts_;
     std::string path_;  // the text that the last search found, down to a known configuration
     uint32_t overshoot_ = 0, steps_ = 0;
     bool gave_up_ = false;      // whether the last search that found nothing did not look everywhere

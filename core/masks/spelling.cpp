@@ -15,21 +15,27 @@ Spelling::Spelling(const VocabularyTables& tables) : tables_(tables) {
     }
 }
 
-std::vector<uint32_t> Spelling::fewest_tokens(const std::string& text, std::span<const uint32_t> suffix) const {
+void Spelling::count_suffixes(std::string_view text, std::vector<uint32_t>& counts) const {
     const Trie& trie = tables_.all();
-    std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
-    fewest.back() = 0;
-    std::copy(suffix.begin(), suffix.end(), fewest.end() - static_cast<ptrdiff_t>(suffix.size()));
-    for (size_t begin = text.size() + 1 - std::max<size_t>(suffix.size(), 1); begin-- > 0;) {
+    if (counts.empty()) counts.push_back(0);
+    counts.reserve(text.size() + 1);
+    for (size_t length = counts.size(); length <= text.size(); ++length) {
         poll();
-        uint32_t node = trie.root();
-        for (size_t at = begin; at < text.size(); ++at) {
-            node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+        uint32_t node = trie.root(), fewest = Automaton::kFar;
+        for (size_t left = length; left-- > 0;) {
+            node = trie.child_of(node, static_cast<uint8_t>(text[text.size() - 1 - left]));
             if (node == Trie::kNone) break;
-            if (!trie.tokens_at(node).empty()) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
+            if (!trie.tokens_at(node).empty()) fewest = std::min(fewest, 1 + counts[left]);
         }
+        counts.push_back(fewest);
     }
-    return fewest;
+}
+
+std::vector<uint32_t> Spelling::fewest_tokens(std::string_view text, std::span<const uint32_t> suffix) const {
+    std::vector<uint32_t> counts(suffix.rbegin(), suffix.rend());
+    count_suffixes(text, counts);
+    std::reverse(counts.begin(), counts.end());
+    return counts;
 }
 
 }  // namespace schemagen

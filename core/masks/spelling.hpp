@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "automata/automaton.hpp"
@@ -19,7 +20,9 @@ public:
     bool spells_all() const { return spells_all_; }
     // [k]: the fewest tokens that spell the text from byte k on; kFar and above if none do.
     // `suffix`: the same counts for the known suffix of the text.
-    std::vector<uint32_t> fewest_tokens(const std::string& text, std::span<const uint32_t> suffix = {}) const;
+    std::vector<uint32_t> fewest_tokens(std::string_view text, std::span<const uint32_t> suffix = {}) const;
+    // [k]: the same of the last k bytes of the text. The counts that are there are those of a suffix of it.
+    void count_suffixes(std::string_view text, std::vector<uint32_t>& counts) const;
     // Of the whole text, where every text can be spelled; kFar elsewhere.
     uint32_t count(const std::string& text) const { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; }
 
