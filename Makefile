@@ -13,6 +13,9 @@ ARGS    ?=
 BENCH   ?=
 INTEGRATIONS ?= build/integrations-venv
 CORPORA ?=
+# How long `make fuzz` runs, and from which seed; without one it draws a seed and prints it.
+SECONDS ?= 60
+SEED    ?=
 JOBS    ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count())")
 WHEEL_PYTHONS ?= $(BIN)/python
 RELEASE ?=
@@ -54,14 +57,14 @@ define sanitized
 	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
 	@$(BIN)/cmake --build build/$(1)
 	@rm -rf build/$(1)/tree && mkdir -p build/$(1)/tree
-	@cp -R schemagen tests integrations docs examples pyproject.toml build/$(1)/tree/
+	@cp -R schemagen tests integrations tools docs examples pyproject.toml build/$(1)/tree/
 	@rm -f build/$(1)/tree/schemagen/_core*.so && cp build/$(1)/_core*.so build/$(1)/tree/schemagen/
 	cd build/$(1)/tree && $(3) $(abspath $(BIN))/python -c '$(APART_PYTEST)' -p no:cacheprovider $(4) $(ARGS)
 endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model evidence pytest-real conformance wheel release-check docs serve-docs pictures cookbook bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model evidence pytest-real conformance wheel release-check docs serve-docs pictures cookbook bench fuzz golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -207,6 +210,9 @@ bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer pa
 	@for name in masks decode_overhead batch vocabulary memory stress; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH) || exit 1; done
 	$(BIN)/python benchmarks/page.py
+
+fuzz: core ## Check random specs, vocabularies and texts against the oracles (SECONDS=600 SEED=7 ARGS="--only json")
+	$(BIN)/python tools/fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 golden: core ## Rewrite the golden files and the outputs of the notebook (review the diff before you commit it)
 	SCHEMAGEN_GOLDEN=1 $(BIN)/python -m pytest tests/golden tests/docs/test_notebook.py $(ARGS)

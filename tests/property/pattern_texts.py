@@ -202,7 +202,7 @@ def neighbours(rng: random.Random, texts: list[str], count: int) -> list[str]:
             elif change < 0.5:
                 text[place : place + 1] = [rng.choice(_NEAR)]
             elif change < 0.7:
-                text[place : place + 1] = [c.swapcase() for c in text[place : place + 1]]
+                text[place : place + 1] = [*"".join(text[place : place + 1]).swapcase()]
             elif change < 0.85:
                 del text[place : place + 1]
             else:
