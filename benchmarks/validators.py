@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Of a random number one in ten passes the check of cards, one in 97 that of IBANs.
-TRIES = {"copy a card": 16, "copy an IBAN": 200, "invent a card": 16}
+TRIES = {"copy a card": 16, "copy an IBAN": 50, "invent a card": 16}
 RETRIES = 3
 
 
@@ -69,8 +69,8 @@ def _iban_prefix(text: str) -> str | None:
     return None if len(text) < 22 or is_iban(text) else "the check digits are wrong"
 
 
-CARD = Field(pattern=r"^\d{16}$")
-IBAN = Field(pattern=r"^DE\d{20}$")
+CARD = Field(pattern=r"^[0-9]{16}$")
+IBAN = Field(pattern=r"^DE[0-9]{20}$")
 _VALID_CARD = Check(is_card, message="the check digit of the card number is wrong")
 _VALID_IBAN = Check(is_iban, message="the check digits of the IBAN are wrong")
 
@@ -191,15 +191,17 @@ def main(arguments: list[str] | None = None) -> int:
     harness.model_options(made)
     made.add_argument("--count", type=int, default=20, help="questions of each task")
     made.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    made.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     options = made.parse_args(arguments)
     lm = harness.load_model(options)
     meter = Meter(lm.model)
     results: dict[str, Any] = {}
     for task in options.tasks:
         asked = list(questions(task, options.count, options.seed))
-        results[task] = {way: measure(lm, meter, task, way, asked) for way in WAYS}
-        for way, row in results[task].items():
-            print(f"{task:14} {way:14} {row}", flush=True)
+        results[task] = {}
+        for way in options.ways:
+            results[task][way] = measure(lm, meter, task, way, asked)
+            print(f"{task:14} {way:14} {results[task][way]}", flush=True)
         settings = {name: getattr(options, name) for name in ("label", "count", "threads", "seed")}
         settings |= {"tries": TRIES, "retries": RETRIES}
         harness.write_result(options.out, "validators", settings, results)
