@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from schemagen.decode.token_records import TokenRecord
+    from schemagen.engine.protocol import Matcher
     from schemagen.events import FieldTakenBack
     from schemagen.generation import Refused
     from schemagen.options.sampling import Sampling
@@ -99,6 +100,27 @@ class Guide(Protocol):
             ValidationFailed: As `take`.
         """
         ...
+
+
+def judged(
+    guide: Guide | None, token_id: int, record: TokenRecord | None, matcher: Matcher | None, left: int
+) -> TakenBack | None:
+    """Return what a guide takes back with a token, or with the end of the text, if that comes by the budget.
+
+    Args:
+        guide: The guide; None for none.
+        token_id: The token.
+        record: As for `Guide.take`.
+        matcher: The matcher of the text with the token; None for a free text.
+        left: How many tokens may still come.
+
+    Raises:
+        ValidationFailed: As `Guide.take`.
+    """
+    taken = None if guide is None else guide.take(token_id, record)
+    if guide is None or taken is not None or left > 0 or matcher is None:
+        return taken
+    return guide.close() if matcher.is_accepting() and not matcher.is_terminated() else None
 
 
 def refused_in(guide: Guide | None) -> tuple[Refused, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from schemagen.decode.guide import Numbers
+from schemagen.decode.guide import Numbers, judged
 from schemagen.decode.row_sampling import sampling_at
 from schemagen.decode.sequences import Cursor
 from schemagen.decode.speculation.drafters import forced_next
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from schemagen.decode.brevity import Brevity
     from schemagen.decode.guide import Guide, TakenBack
-    from schemagen.decode.token_records import Records, TokenRecord
+    from schemagen.decode.token_records import Records
     from schemagen.engine.protocol import Constraint
     from schemagen.options.sampling import Sampling
     from schemagen.vocabulary import Vocabulary
@@ -121,7 +121,8 @@ class Text:
         if self._numbers is not None:
             self._numbers.end()
         record = None if self.records is None else self.records.take(token_id)
-        taken = None if self.guide is None else self._judged(self.guide, token_id, record)
+        matcher = None if self.cursor is None else self.cursor.matcher
+        taken = judged(self.guide, token_id, record, matcher, self.max_new_tokens - len(self.generated))
         if taken is None:
             self.check_end()
             return None
@@ -129,13 +130,6 @@ class Text:
         if self.records is not None and taken.length == place:  # another token is chosen by the same scores
             self.records.expected = expected
         return taken
-
-    def _judged(self, guide: Guide, token_id: int, record: TokenRecord | None) -> TakenBack | None:
-        """Return what a guide takes back: with the token, or with the end of the text, if that comes by the budget."""
-        taken = guide.take(token_id, record)
-        if taken is not None or self.cursor is None or self.cursor.is_over or len(self.generated) < self.max_new_tokens:
-            return taken
-        return guide.close() if self.cursor.matcher.is_accepting() else None
 
     def cut(self, length: int) -> None:
         """Take back the tokens from an index on."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemagen.decode.guide import Numbers, TakenBack
+from schemagen.decode.guide import Numbers, TakenBack, judged
 from schemagen.decode.speculation.choice import Choices, Tally
 from schemagen.decode.speculation.draft_tree import can_branch, keep_path, tree_layout
 from schemagen.decode.speculation.drafters import ModelDrafter, forced_next
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from schemagen.decode.row_sampling import RowSampler
     from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
-    from schemagen.decode.token_records import TokenRecord
     from schemagen.engine.protocol import Constraint
 
 
@@ -267,14 +266,7 @@ class Loop:
         if self._numbers is not None:
             self._numbers.end()
         record = None if self._records is None else self._records.take(token)
-        return None if self._guide is None else self._judged(self._guide, token, record)
-
-    def _judged(self, guide: Guide, token: int, record: TokenRecord | None) -> TakenBack | None:
-        """Return what a guide takes back: with the token, or with the end of the text, if that comes by the budget."""
-        taken = guide.take(token, record)
-        if taken is not None or len(self.run.token_ids) < self._most or self._matcher.is_terminated():
-            return taken
-        return guide.close() if self._matcher.is_accepting() else None
+        return judged(self._guide, token, record, self._matcher, self._most - len(self.run.token_ids))
 
     def _go_back(self, taken: TakenBack) -> Iterator[TakenBack]:
         self._cut(taken.length)
