@@ -178,26 +178,26 @@ class FieldGuide(TextGuide):
             return vetoed
         self._before, self._reader = self._reader, self._reader.copy()
         self._read_tokens += 1
+        if (taken := self._judge(self.text.text[len(self._reader.text) :], is_end=is_end)) is not None:
+            return taken
+        told = self._judge_beginning()
+        return None if told is None else self.veto(told)
+
+    def _judge(self, piece: str, *, is_end: bool) -> TakenBack | None:
+        """Read characters; return the tokens to take back if they complete a value that is refused."""
         try:
             with while_written():
-                self._read(self.text.text[len(self._reader.text) :], is_end=is_end)
+                self._read(piece, is_end=is_end)
         except _RefusedError as refused:
             return self._refuse(refused)
         except StopIteration as error:  # which would end the loop that asks
             raise RuntimeError("a validator raised StopIteration") from error
-        told = self._judge_beginning()
-        return None if told is None else self.veto(told)
+        return None
 
     def close(self) -> TakenBack | None:
         """Judge the value, which ends here; see `Guide`."""
-        if (vetoed := super().close()) is not None:
-            return vetoed
-        try:
-            with while_written():
-                self._read("", is_end=True)
-        except _RefusedError as refused:
-            return self._refuse(refused)
-        return None
+        vetoed = super().close()
+        return self._judge("", is_end=True) if vetoed is None else vetoed
 
     def _read(self, piece: str, *, is_end: bool) -> None:
         """Read characters; judge the whole value where they, or the end of the text, complete it."""
@@ -244,17 +244,14 @@ class FieldGuide(TextGuide):
     def _judge_beginning(self) -> str | None:
         """Return why the checkers of the open fields refuse their beginnings, the outer ones first; None if they do not."""
         reader = self._reader
-        open_parts: list[tuple[Path, str | None]] = [(reader.path, reader.scalar)]
-        if self._has_checkers:
-            steps = [frame.step for frame in reader.frames]
-            paths = [Path(step for step in steps[:depth] if step is not None) for depth in range(len(steps))]
-            texts = [reader.text[frame.start :] for frame in reader.frames]
-            open_parts = [*zip(paths, texts, strict=True), *open_parts]
-        for path, text in open_parts:
-            for checker in () if text is None else self._notes_of(path)[1]:
-                if (told := refusal(checker.next(text or ""))) is not None:
+        steps = [frame.step for frame in reader.frames] if self._has_checkers else []
+        for depth, frame in enumerate(reader.frames[: len(steps)]):
+            for checker in self._notes_of(Path(step for step in steps[:depth] if step is not None))[1]:
+                if (told := refusal(checker.next(reader.text[frame.start :]))) is not None:
                     return told
-        return None
+        checkers = () if reader.scalar is None else self._notes_of(reader.path)[1]
+        answers = (refusal(checker.next(reader.scalar or "")) for checker in checkers)
+        return next((each for each in answers if each is not None), None)
 
     # --- knowledge ----------------------------------------------------------------------------------------------------
 
