@@ -14,7 +14,7 @@ from schemagen.options.required import requires
 from schemagen.options.sampling import Sampling
 from schemagen.options.values import check_tokenization
 from schemagen.request.answer_request import AnswerForm, AnswerRequest
-from schemagen.request.settings import ModelAccess, Settings
+from schemagen.request.settings import ModelAccess, Settings, canonical_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +133,7 @@ class SampleDrawing(ModelAccess):
             self,
             check_options({"max_new_tokens": max_new_tokens}, self.tokenizer),
             seed=check_seed(seed),
-            tokenization=tokenization,
+            canonical=canonical_tokens(self, tokenization),
         )
         form = AnswerForm(show_schema=show_schema, chat_template=chat_template)
         request = AnswerRequest.of(settings, form, prompt, form.grammar(self, spec))
@@ -157,7 +157,7 @@ class SampleDrawing(ModelAccess):
                 seed=seed_of(settings.seed),
                 accepts=accepts,
                 max_attempts=max_attempts,
-                canonical=settings.canonical_text(),
+                canonical=None if settings.canonical is None else settings.canonical.text(),
             )
         except LimitError as error:
             if accepts.error is None or accepts.has_accepted:

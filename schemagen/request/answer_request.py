@@ -204,7 +204,7 @@ class AnswerRequest(Request):
             self.grammar,
             tries=settings.tries,
             checker=settings.checker,
-            canonical=settings.canonical_text(),
+            canonical=None if settings.canonical is None else settings.canonical.text(),
             thoughts=None if self.thinking is None else self.thinking.thought_reader(),
             skipped=skipped,
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.types.checks import Checker
     from schemagen.vocabulary import Vocabulary
-    from schemagen.vocabulary.canonical import CanonicalText
+    from schemagen.vocabulary.canonical import CanonicalTokens
     from schemagen.writers import TextFormat
 
 
@@ -67,7 +67,7 @@ class Settings:
         seed: The seed of sampling; None if nothing need be reproducible.
         tries: How many values of a field validators may refuse while the text is written.
         checker: May refuse each token of an answer; None for none.
-        tokenization: Whether its tokens are those that the tokenizer writes.
+        canonical: The tokens that may spell an answer; None for any.
         confidence: Whether to record how sure the model is.
     """
 
@@ -78,7 +78,7 @@ class Settings:
     seed: int | None = None
     tries: int = 1
     checker: Checker | None = None
-    tokenization: Tokenization = "any"
+    canonical: CanonicalTokens | None = None
     confidence: bool = False
 
     @classmethod
@@ -101,7 +101,8 @@ class Settings:
             streamed: Whether the answer is streamed, which rules out some options.
 
         Raises:
-            OptionError: A name is unknown, a value is invalid, or the model cannot be asked to think.
+            OptionError: A name is unknown, a value is invalid, the model cannot be asked to think, or the tokenizer cannot say
+                which tokens are canonical.
         """
         from schemagen.decode.options import check_names, check_options, check_streamed
 
@@ -109,8 +110,9 @@ class Settings:
             check_streamed(options)
         check_names(options, lm.model, known, beside=beside)
         checked = check_options(options, lm.tokenizer)
-        names = ("retries", "seed", "tries", "checker", "tokenization", "confidence")
+        names = ("retries", "seed", "tries", "checker", "confidence")
         own = {name: checked.pop(name) for name in names if name in checked}
+        own["canonical"] = canonical_tokens(lm, checked.pop("tokenization", "any"))
         wish = checked.get("prefer_length")
         thinker = reasoning_format(lm, checked.pop("reasoning", False), checked.pop("draft", False), prefer_length=wish)
         if streamed and thinker is not None and thinker.best_of > 1:
@@ -121,17 +123,18 @@ class Settings:
             )
         return cls(lm, checked, thinker, **own)
 
-    def canonical_text(self) -> CanonicalText | None:
-        """Return an empty text of the tokenizer's own tokens; None if any tokens may spell an answer.
 
-        Raises:
-            OptionError: The tokenizer cannot say which they are.
-        """
-        if self.tokenization == "any":
-            return None
-        from schemagen.vocabulary.canonical import CanonicalTokens
+def canonical_tokens(lm: ModelAccess, tokenization: Tokenization) -> CanonicalTokens | None:
+    """Return which tokens may spell an answer; None for any.
 
-        return CanonicalTokens(self.lm.tokenizer, self.lm.vocabulary).text()
+    Raises:
+        OptionError: The tokenizer cannot say which of them it writes.
+    """
+    if tokenization == "any":
+        return None
+    from schemagen.vocabulary.canonical import CanonicalTokens
+
+    return CanonicalTokens(lm.tokenizer, lm.vocabulary)
 
 
 def reasoning_format(

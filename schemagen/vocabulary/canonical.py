@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 #: Texts that may follow a token, one for each kind of character that splitting into words tells apart.
 _PROBES = ("", "a", " a", "\n", "1", ".", "A", "'")
-#: As these, letters, digits and signs of scripts of which tokenizers know little: those of one script, the first byte of which
-#: follows the fewest others within a token, so that a token before them ends where they begin.
+#: More such texts, with letters, digits and signs of rare scripts. One script is used: the one whose first byte follows the
+#: fewest other bytes within tokens, so that a token before it ends where it begins.
 _RARE = (
     ("\u07ca", " \u07ca", "\u07c0", "\u07f7"),
     ("\ua500", " \ua500", "\ua620", "\ua60d"),
@@ -74,10 +74,9 @@ class CanonicalTokens:
         self._backend, self._vocabulary = plain_backend(backend), vocabulary
         self._ends = frozenset(vocabulary.eos_token_ids)
         self._has_words = len(set(self._encode("a b c").word_ids)) > 1
-        adds_space = vocabulary.decode(self._encode("a").ids) != b"a"
         follows = _meetings(vocabulary).sum(axis=0)  # of each byte: how many bytes it follows within a token
         self._probes = (*_PROBES, *min(_RARE, key=lambda texts: follows[texts[0].encode()[0]]))
-        self._anchor: list[int] = self._encode(_ANCHOR).ids if adds_space else []
+        self._anchor: list[int] = self._encode(_ANCHOR).ids if vocabulary.adds_prefix_space else []
 
     def text(self) -> CanonicalText:
         """Return an empty text."""
@@ -99,7 +98,7 @@ class CanonicalTokens:
             token_id: A token of text.
 
         Cost: one call of the tokenizer for the text of a few words; for a token that may not follow, a dozen; for one that
-            ends within a character, up to 4,096.
+            ends within a character, up to 8,192.
         """
         wanted = [*last, token_id]
         return any(self._ids_of(text)[len(self._anchor) :][: len(wanted)] == wanted for text in self._texts(wanted))
