@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <queue>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,6 +23,7 @@ constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest en
 constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
+
 // The bytes that two texts have in common at their ends.
 size_t common_suffix(std::string_view left, std::string_view right) {
     constexpr size_t kBlock = 64;

@@ -3,12 +3,13 @@
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import AfterValidator, BaseModel, model_validator
+from pydantic import AfterValidator
 
 import schemagen
 from schemagen import Check, Checker, Sampling
 from schemagen.calling.families import profiles
 from schemagen.errors import OptionError, ValidationFailed
+from tests.e2e.test_steering import Span
 
 PROMPT = "What is the weather in Paris?"
 JSON_FORMATS = [name for name, profile in profiles().items() if profile.arguments == "json"]
@@ -117,17 +118,6 @@ def test_checkers_and_sampling_of_parameters(lm):
 
 def test_a_rule_over_all_arguments(lm):
     """A model validator runs when the arguments close."""
-
-    class Span(BaseModel):
-        first: int
-        last: int
-
-        @model_validator(mode="after")
-        def ordered(self):
-            if self.last <= self.first:
-                raise ValueError("last must come after first")
-            return self
-
     call = lm.call("From 5 to 3", [Span], tool_choice="required", tries=64)
     assert call.arguments.last > call.arguments.first
 
