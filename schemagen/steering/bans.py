@@ -5,8 +5,10 @@ each beginning knows which share of its texts is banned: the sum over its next t
 that is banned after them (the trie of removed mass of CARS, arXiv:2510.01902). The probabilities are those at temperature 1; at
 other temperatures the shares, and so the law, are close to the right ones.
 
-Invariant: a beginning all of whose texts are banned is itself banned, as far as the probabilities tell; where rounding hides
-it, the loop finds no token there (`Guide.exhausted`), and the ban moves up.
+Probabilities are known to some 1e-7, so a share is never rounded to everything: a beginning is banned when forced text leads
+from it to a ban, or when the loop found no token after it (`Guide.exhausted`).
+
+Invariant: no beginning is banned while a text that begins with it is not.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: A share above it counts as everything.
-_ALL = 1 - 1e-9
+#: The largest share of a beginning that is not itself banned; well above the error of the probabilities.
+_MOST = 1 - 1e-5
 
 
 @dataclass(slots=True)
@@ -38,9 +40,10 @@ class _Node:
 
     @property
     def share(self) -> float:
-        """The share of the texts of this beginning that is banned."""
-        found = sum(share * self.chances[token_id] for token_id, share in self.shares.items())
-        return 1.0 if found > _ALL else found
+        """The share of the texts of this beginning that is banned; 1 if forced text leads to a ban."""
+        if any(share == 1 and self.chances[token_id] == 1 for token_id, share in self.shares.items()):
+            return 1.0
+        return min(sum(share * self.chances[token_id] for token_id, share in self.shares.items()), _MOST)
 
 
 class Bans:
@@ -79,7 +82,7 @@ class Bans:
         return node is not None and node.shares.get(tokens[-1]) == 1
 
     def append(self, token_id: int, chance: float = 1.0) -> None:
-        """Add a token to the beginning, with its probability."""
+        """Add a token to the beginning, with its probability: 1 only if no other token could follow."""
         node = self._nodes[-1]
         self.tokens.append(token_id)
         self._chances.append(chance)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _DEAD_ENDS = 256
 #: And one more for so many tokens.
 _TOKENS_OF_ONE = 4
+#: The largest probability of a token beside which another one is allowed.
+_LIKELIEST = 1 - 1e-9
 
 
 class TextGuide:
@@ -74,7 +76,10 @@ class TextGuide:
 
     def take(self, token_id: int, record: TokenRecord | None = None) -> TakenBack | None:
         """Read the next token; see `Guide`."""
-        self.bans.append(token_id, 1.0 if record is None else exp(record.log_probability))
+        if record is None or record.is_forced:
+            self.bans.append(token_id)
+        else:
+            self.bans.append(token_id, min(exp(record.log_probability), _LIKELIEST))
         is_end = self.is_end(token_id)
         piece = self.text.append(token_id)
         if self._canonical is not None:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, FutureDate, create_model,
 import schemagen
 from schemagen import Check, Checker, Sampling
 from schemagen.errors import OptionError, ValidationFailed
+from schemagen.steering.bans import Bans
 
 PROMPT = "Ada Lovelace, 36, London"
 
@@ -240,3 +241,17 @@ def test_top_k_of_one_is_greedy_search(lm):
 
     found = lm.run(PROMPT, Short, tries=8, top_k=1, do_sample=True, seed=3)
     assert found.text == lm.run(PROMPT, Short, tries=8).text
+
+
+def test_rounding_bans_nothing():
+    """A beginning with a rare text that is not banned is itself not; one that forced text leads on from is."""
+    bans = Bans()
+    for token_id, chance in ((1, 0.5), (2, 1 - 1e-12), (3, 1.0)):
+        bans.append(token_id, chance)
+    bans.ban(2)
+    assert bans.is_banned([1, 2])  # since 3 is the only token after it
+    assert not bans.is_banned([1])  # another one is allowed beside 2
+    bans.cut(1)
+    assert bans.discounts(1.0) == {2: float("-inf")}
+    bans.cut(0)
+    assert -12 < bans.discounts(1.0)[1] < -11
