@@ -293,7 +293,8 @@ Around FrameStates::around(const Frame* parent) {
     Around out = parent->around;
     out.key_a = mix(out.key_a, state->id);
     out.key_b = mix(~out.key_b, uint64_t{state->id} << 32);
-    out.interned &= state->id && !parent->tracking;
+    out.numbered &= state->id != 0;
+    out.interned &= out.numbered && !parent->tracking;
     if (parent->used || parent->pending) {
         out.unused = false;
         if (!has_enough_members(state, parent->count)) {

@@ -11,7 +11,11 @@
 
 namespace schemagen {
 
-namespace {}  // namespace
+namespace {
+
+constexpr size_t kMostLeasts = 50'000;  // surroundings, beyond which components are not told apart
+
+}  // namespace
 
 MinBytes::MinBytes(JsonMachine& machine)
     : program_(machine.program),
@@ -81,7 +85,7 @@ Needed MinBytes::without_any(Needed needed) {
 
 Needed MinBytes::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const {
     Needed out;
-    uint64_t least = std::max<uint64_t>(disjunct.min_items, count + !disjunct.final[state]);
+    const uint64_t begun = count, least = std::max<uint64_t>(disjunct.min_items, count + !disjunct.final[state]);
     auto item = [&] {
         return gaps_.line_bytes(depth) +
                least_item(count < disjunct.prefix.size() ? disjunct.prefix[count] : disjunct.items,
@@ -92,7 +96,41 @@ Needed MinBytes::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uin
         out.bytes += (least - count) * item();
         out.count += least - count;
     }
-    return out;
+    const size_t id = static_cast<size_t>(&disjunct - program_.arrays.data());
+    if (begun < disjunct.prefix.size() || to_final_.empty() || to_final_[id].empty()) return out;
+    const Needed& counted = to_final_[id][state];  // either is a lower bound, so their maximum is
+    auto bytes = [this](const Needed& needed) { return needed.bytes + needed.count * gaps_.comma_bytes(); };
+    return bytes(counted) > bytes(out) ? counted : out;
+}
+
+// Shortest paths over the states of arrays that count items (Bellman and Ford): what the items to a final state take,
+// with the values so far. States are mostly numbered in the order of a text.
+void MinBytes::settle_to_final() {
+    if (program_.options.fixed.lines) return;
+    to_final_.resize(program_.arrays.size());
+    for (size_t id = 0; id < program_.arrays.size(); ++id) {
+        const ArrayDisjunct& disjunct = program_.arrays[id];
+        const size_t states = disjunct.final.size();
+        if (states == 1) continue;
+        std::vector<Needed>& out = to_final_[id];
+        out.resize(states, Needed{kFar});
+        for (size_t state = 0; state < states; ++state)
+            if (disjunct.final[state]) out[state] = {};
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (size_t state = states; state-- > 0;)
+                for (const Option& option : disjunct.items[state]) {
+                    poll();
+                    const Needed& next = out[option.target];
+                    const uint64_t bytes = next.bytes + min_bytes_value(option.value, 0), count = next.count + 1;
+                    if (bytes + count * gaps_.comma_bytes() >= out[state].bytes + out[state].count * gaps_.comma_bytes())
+                        continue;
+                    out[state].bytes = bytes;
+                    out[state].count = count;
+                    changed = true;
+                }
+        }
+    }
 }
 
 // `repeated`: after another item of an array with unique items.
@@ -153,6 +191,7 @@ void MinBytes::settle_min_bytes() {
     of_value.assign(program_.values.size(), kFar);
     for (bool changed = true; changed;) {
         changed = false;
+        settle_to_final();
         for (size_t v = program_.values.size(); v-- > 0;) {  // inner values were declared later
             poll();
             uint32_t best = alone[v];
@@ -168,27 +207,40 @@ void MinBytes::settle_min_bytes() {
     settle_min_bytes_repeated();
 }
 
-// From after a value in a container to after its closing bracket; `opened`: from after the opening bracket.
-uint32_t MinBytes::min_bytes_rest(const FrameState* state, bool opened) {
+// ---- from a place in a text to its end ------------------------------------------------------------------------------
+
+const std::vector<uint16_t>& MinBytes::owners(const FrameState* state) const {
+    const Position& p = *positions_[state->position];
+    return state->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
+}
+
+// From after a container that a slot closes.
+uint32_t MinBytes::closed_by(const Frame* frame, uint32_t slot) const {
+    const Around& around = frame->around;
+    return around.leasts ? around.leasts[owners(frame->state)[slot]] : around.least;
+}
+
+// From after a value in a container; `opened`: from after the opening bracket.
+uint32_t MinBytes::min_bytes_rest(const Frame* frame, bool opened) {
     uint32_t best = kFar;
-    const Bits& alive = state->alive;
+    const FrameState* state = frame->state;
     for (uint32_t slot = 0; slot < kMaxSlots; ++slot) {
-        if (!alive[slot]) continue;
-        Needed rest = needed(state, slot);
-        uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
-        best = std::min(best, plus(rest.bytes, commas * gaps_.comma_bytes() +
-                                                   (opened && !rest.count ? 1 : gaps_.closing_bytes(state))));
+        if (!state->alive[slot]) continue;
+        const Needed rest = needed(state, slot);
+        const uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
+        const uint64_t closing = opened && !rest.count ? 1 : gaps_.closing_bytes(state);
+        best = std::min(best, plus(rest.bytes, commas * gaps_.comma_bytes() + closing + closed_by(frame, slot)));
     }
     return best;
 }
 
-// The same from the end of the value that the container is waiting for.
+// From the end of the value that a container is waiting for to after the container.
 uint32_t MinBytes::min_bytes_after(const FrameState* state) {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
     if (state->id && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
     uint32_t best = kFar;
     for (const Move& move : positions_.children[state->child].moves) {
-        Needed rest = needed(state, move.slot);
+        const Needed rest = needed(state, move.slot);
         best = std::min(best, plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
     }
     if (state->id) {
@@ -198,29 +250,79 @@ uint32_t MinBytes::min_bytes_after(const FrameState* state) {
     return best;
 }
 
-uint32_t MinBytes::min_bytes_position(uint32_t id, uint32_t depth, bool repeated) const {
-    repeated &= !of_repeated_.empty() && !program_.options.fixed.lines;
+// The same to the end of the text, if the value satisfies a component of its position.
+uint32_t MinBytes::min_bytes_satisfied(const Frame* frame, uint32_t component) {
+    const FrameState* state = frame->state;
+    if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return frame->around.least;
+    const Child& child = positions_.children[state->child];
+    if (!frame->around.leasts && positions_[child.position]->values.size() == 1)
+        return plus(min_bytes_after(state), frame->around.least);
     uint32_t best = kFar;
-    for (ValueId value : positions_[id]->values)
-        best = std::min(best, repeated ? of_repeated_[value] : min_bytes_value(value, depth));
+    for (size_t m = 0; m < child.moves.size(); ++m) {
+        if (child.component[m] != component) continue;
+        const uint32_t slot = child.moves[m].slot;
+        const Needed rest = needed(state, slot);
+        best = std::min(best, plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state) +
+                                                   closed_by(frame, slot)));
+    }
     return best;
 }
 
-// From inside a key to after its object.
+// Store what the containers around one require; of the parent this is known.
+void MinBytes::sum_around(const Around& around, const Frame* parent) {
+    const FrameState* state = parent->state;
+    const bool is_inside = state->kind == FrameKind::kObjectFrame || state->kind == FrameKind::kArrayFrame;
+    const size_t components =
+        is_inside ? positions_[positions_.children[state->child].position]->values.size() : size_t{1};
+    around.leasts = nullptr;
+    if (components == 1) {
+        around.least = min_bytes_satisfied(parent, 0);
+        return;
+    }
+    const uint64_t key = mix(around.key_a, around.key_b);
+    const auto known = around.numbered ? leasts_.find(key) : leasts_.end();
+    std::vector<uint32_t> leasts;
+    if (known != leasts_.end() && known->second.size() == components)
+        leasts = known->second;
+    else
+        for (uint32_t k = 0; k < components; ++k) leasts.push_back(min_bytes_satisfied(parent, k));
+    around.least = *std::min_element(leasts.begin(), leasts.end());
+    if (!around.numbered || (known == leasts_.end() && leasts_.size() >= kMostLeasts)) return;
+    const std::vector<uint32_t>& kept = leasts_.try_emplace(key, std::move(leasts)).first->second;
+    if (kept.size() == components) around.leasts = kept.data();
+}
+
+// From before a value to the end of the text.
+uint32_t MinBytes::min_bytes_position(uint32_t id, const Frame* frame, bool repeated) {
+    repeated &= !of_repeated_.empty() && !program_.options.fixed.lines;
+    const std::vector<ValueId>& values = positions_[id]->values;
+    uint32_t best = kFar;
+    for (uint32_t k = 0; k < values.size(); ++k) {
+        const uint32_t own = repeated ? of_repeated_[values[k]] : min_bytes_value(values[k], frame->state->depth);
+        best = std::min(best, plus(own, min_bytes_satisfied(frame, k)));
+    }
+    return best;
+}
+
+// From inside a key.
 uint32_t MinBytes::min_bytes_key(const Configuration& config) {
-    const FrameState* state = config.frame->state;
+    const Frame* frame = config.frame;
+    const FrameState* state = frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
     // A key that is required costs nothing more, so no other one can be nearer.
-    if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey)
-        if (const Needed rest = needed(state, rest_.only_slot(state)); rest.any == 0)
-            return plus(rest.bytes, (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth);
+    if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey) {
+        const uint32_t slot = rest_.only_slot(state);
+        if (const Needed rest = needed(state, slot); rest.any == 0)
+            return plus(rest.bytes, (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth +
+                                        closed_by(frame, slot));
+    }
     uint32_t best = kFar, beside_extra = kFar;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!state->alive[slot]) continue;
         const Needed rest = needed(state, slot), others = without_any(rest);
-        beside_extra =
-            std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
-        if (config.node != kNoNode) best = std::min(best, min_bytes_declared(state, slot, set.trie[config.node], rest));
+        beside_extra = std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() +
+                                                                     gaps_.closing_bytes(state) + closed_by(frame, slot)));
+        if (config.node != kNoNode) best = std::min(best, min_bytes_declared(frame, slot, set.trie[config.node], rest));
     }
     if (!config.state) return best;
     uint32_t shortest = kFar;
@@ -231,8 +333,9 @@ uint32_t MinBytes::min_bytes_key(const Configuration& config) {
 }
 
 // From inside a declared key of a slot, which asks for `rest`.
-uint32_t MinBytes::min_bytes_declared(const FrameState* state, uint32_t slot, const TrieNode& node,
+uint32_t MinBytes::min_bytes_declared(const Frame* frame, uint32_t slot, const TrieNode& node,
                                       const Needed& rest) const {
+    const FrameState* state = frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
     const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
     uint32_t best = kFar;
@@ -248,10 +351,9 @@ uint32_t MinBytes::min_bytes_declared(const FrameState* state, uint32_t slot, co
         }
         const uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes() +
                              min_bytes_option(*set.options[slot][key], state->depth);
-        best =
-            std::min(best, plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
+        best = std::min(best, plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
     }
-    return best;
+    return plus(best, closed_by(frame, slot));
 }
 
 uint32_t MinBytes::min_bytes_string(const Configuration& config) {
@@ -260,9 +362,10 @@ uint32_t MinBytes::min_bytes_string(const Configuration& config) {
     uint32_t best = kFar;
     for (uint32_t k = 0; k < p.strings.size(); ++k) {
         if (!state.alive[k]) continue;
-        uint32_t missing = config.count < p.strings[k].min_chars ? p.strings[k].min_chars - config.count : 0;
+        const uint32_t missing = config.count < p.strings[k].min_chars ? p.strings[k].min_chars - config.count : 0;
         // A character that was begun counts once it is complete.
-        best = std::min(best, plus(std::max(program_.dfa().bytes_to_accept(config.state, k), missing), 1));
+        const uint64_t own = uint64_t{std::max(program_.dfa().bytes_to_accept(config.state, k), missing)} + 1;
+        best = std::min(best, plus(own, min_bytes_satisfied(config.frame, p.string_owner[k])));
     }
     return best;
 }
@@ -272,53 +375,57 @@ uint32_t MinBytes::min_bytes_literal(const Configuration& config) {
     uint32_t best = kFar;
     for (uint32_t k = 0; k < p.literal_owner.size(); ++k)
         if (program_.dfa().state(config.state).alive[k])
-            best = std::min(best, program_.dfa().bytes_to_accept(config.state, k));
+            best = std::min(best, plus(program_.dfa().bytes_to_accept(config.state, k),
+                                       min_bytes_satisfied(config.frame, p.literal_owner[k])));
     return best;
 }
 
-// From an opening bracket, or the gap after it, to after the closing one.
+// From an opening bracket, or the gap after it.
 uint64_t MinBytes::min_bytes_first(const Configuration& config) {
-    const uint64_t rest = min_bytes_rest(config.frame->state, true);
+    const uint64_t rest = min_bytes_rest(config.frame, true);
     if (!config.count) return rest;
     return std::max(rest - std::min<uint64_t>(rest, config.count),
-                    gaps_.gap_bytes_left(config) + 1 + gaps_.closing_bytes(config.frame->state));
+                    gaps_.gap_bytes_left(config) + 1 + gaps_.closing_bytes(config.frame->state) +
+                        config.frame->around.least);
 }
 
-// From a comma in an object to after the object.
+// From a comma in an object.
 uint64_t MinBytes::min_bytes_next_key(const Configuration& config) {
     const FrameState* state = config.frame->state;
-    const uint64_t left = gaps_.gap_bytes_left(config), rest = min_bytes_rest(state, true),
+    const uint64_t left = gaps_.gap_bytes_left(config), rest = min_bytes_rest(config.frame, true),
                    line = gaps_.line_bytes(state->depth);
-    return std::max(rest + left - std::min(rest, line), 3 + gaps_.colon_bytes() + left + gaps_.closing_bytes(state));
+    return std::max(rest + left - std::min(rest, line),
+                    3 + gaps_.colon_bytes() + left + gaps_.closing_bytes(state) + config.frame->around.least);
 }
 
 uint32_t MinBytes::min_bytes(const Configuration& config) {
     if (config.mode == kDone) return 0;
-    const FrameState* state = config.frame->state;
-    const uint32_t depth = state->depth, read = config.count;  // in a gap: how much of it
+    const Frame* frame = config.frame;
+    rest_.summed(frame);
+    const uint32_t read = config.count;  // in a gap: how much of it
     uint64_t total = 0;
     switch (config.mode) {
         case kColon:
-            total = gaps_.colon_bytes() - read + min_bytes_position(states_.position_of(state), depth) +
-                    uint64_t{min_bytes_after(state)};
+            total = gaps_.colon_bytes() - read + uint64_t{min_bytes_position(states_.position_of(frame->state), frame)};
             break;
         case kValue:
         case kItem: {
-            const bool repeated = config.mode == kItem && config.frame->items && config.frame->items->count;
-            total = gaps_.gap_bytes_left(config) + min_bytes_position(config.state, depth, repeated) +
-                    uint64_t{min_bytes_after(state)};
+            const bool repeated = config.mode == kItem && frame->items && frame->items->count;
+            total = gaps_.gap_bytes_left(config) + min_bytes_position(config.state, frame, repeated);
             break;
         }
-        case kString: total = min_bytes_string(config) + uint64_t{min_bytes_after(state)}; break;
-        case kLiteral: total = min_bytes_literal(config) + uint64_t{min_bytes_after(state)}; break;
+        case kString: return min_bytes_string(config);
+        case kLiteral: return min_bytes_literal(config);
         case kFirstItem:
         case kFirstKey: total = min_bytes_first(config); break;
         case kNextKey: total = min_bytes_next_key(config); break;
-        case kKey: total = min_bytes_key(config); break;
-        case kAfter: total = std::max<uint64_t>(min_bytes_rest(state, false), read + 1) - read; break;
+        case kKey: return min_bytes_key(config);
+        case kAfter:
+            total = std::max<uint64_t>(min_bytes_rest(frame, false), read + uint64_t{1} + frame->around.least) - read;
+            break;
         default: break;
     }
-    return plus(total, rest_.summed(config.frame).least);
+    return plus(total, 0);
 }
 
 // A value at a greater depth is indented more: each of its line breaks takes more bytes. The fewest line breaks and

@@ -4,8 +4,10 @@
 // Bounds are sums: the rest of the value being read, then for each open container around it the keys and values that it
 // still requires. A value's own bound is a least fixpoint over the schema (Knuth 1977, shortest derivations). Where
 // several alternatives are alive the smallest of them counts, so a bound is never too high, and where there is one it
-// mostly is exact.
+// mostly is exact. What the containers around require depends on which component of its position a value satisfies
+// (`Around::leasts`): after `[[`, an array that has to contain a boolean still requires one.
 #pragma once
+#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -37,6 +39,7 @@ public:
     void settle_min_bytes();
     uint32_t min_bytes_after(const FrameState* state);
     uint32_t min_bytes(const Configuration& config);
+    void sum_around(const Around& around, const Frame* parent);
 
     std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty until computed
 
@@ -45,11 +48,15 @@ private:
     static Needed without_any(Needed needed);
     uint32_t least_item(const Options& options, bool repeated, uint32_t depth) const;
     void settle_min_bytes_repeated();
+    void settle_to_final();
     Needed needed(const FrameState* state, uint32_t slot) const;
-    uint32_t min_bytes_rest(const FrameState* state, bool opened);
-    uint32_t min_bytes_position(uint32_t id, uint32_t depth, bool repeated = false) const;
+    const std::vector<uint16_t>& owners(const FrameState* state) const;
+    uint32_t closed_by(const Frame* frame, uint32_t slot) const;
+    uint32_t min_bytes_satisfied(const Frame* frame, uint32_t component);
+    uint32_t min_bytes_rest(const Frame* frame, bool opened);
+    uint32_t min_bytes_position(uint32_t id, const Frame* frame, bool repeated = false);
     uint32_t min_bytes_key(const Configuration& config);
-    uint32_t min_bytes_declared(const FrameState* state, uint32_t slot, const TrieNode& node, const Needed& rest) const;
+    uint32_t min_bytes_declared(const Frame* frame, uint32_t slot, const TrieNode& node, const Needed& rest) const;
     uint32_t min_bytes_string(const Configuration& config);
     uint32_t min_bytes_literal(const Configuration& config);
     uint64_t min_bytes_first(const Configuration& config);
@@ -66,10 +73,12 @@ private:
     FrameStates& states_;
     Gaps& gaps_;
     ShortestRest& rest_;
+    std::vector<std::vector<Needed>> to_final_;  // [array][state] the items to a final state; empty if it counts none
     std::vector<uint32_t>
         of_repeated_;  // [value] the same after an item of an array with unique items; empty if there are none
     std::vector<uint32_t> of_lines_;     // [value] line breaks of the instance with the fewest; empty if there are none
     std::vector<uint32_t> bytes_after_;  // [state]
+    std::unordered_map<uint64_t, std::vector<uint32_t>> leasts_;  // by the hash of the containers around
 };
 
 }  // namespace schemagen

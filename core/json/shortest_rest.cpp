@@ -121,9 +121,8 @@ const Around& ShortestRest::summed(const Frame* frame) {
 }
 
 void ShortestRest::sum_around(const Around& around, const Frame* parent) {
-    const Around& beyond = parent->around;
-    around.least = plus(beyond.least, min_bytes_.min_bytes_after(parent->state));
-    around.most = plus(beyond.most, most_after(parent));
+    min_bytes_.sum_around(around, parent);
+    around.most = plus(parent->around.most, most_after(parent));
 }
 
 bool ShortestRest::has_sums(const Frame* frame) const {
