@@ -23,6 +23,9 @@ public:
     // Among the configurations with the same shortest completion, and the same inexact identity, one that takes every
     // token that any of them takes.
     virtual Configuration least_constrained(const Configuration& config, Arena&) { return config; }
+    // A hash of what the text may not use again: configurations with the same inexact identity and another one may take
+    // other tokens. 0 for nothing. Changes nothing: any number of threads may ask at once.
+    virtual uint64_t used_up(const Configuration&) const { return 0; }
     // Whether `next`, to which a byte led, is still in the string or key that `from` is in. Only tokens with a quote
     // leave it. False if unknown.
     virtual bool stays_inside(const Configuration& from, const Configuration& next) { return from.frame == next.frame; }

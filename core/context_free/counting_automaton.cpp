@@ -112,6 +112,10 @@ bool CountingAutomaton::text_matters(const Configuration& config) const {
     return guide_of(*counted_).text_matters(pair_of(config).counted);
 }
 
+uint64_t CountingAutomaton::used_up(const Configuration& config) const {
+    return guide_of(*counted_).used_up(pair_of(config).counted);
+}
+
 // Equal identities are those of one of the readings, whose embedded texts may take more or fewer tokens.
 Configuration CountingAutomaton::least_constrained(const Configuration& config, Arena& arena) {
     Pair least = pair_of(config);

@@ -53,6 +53,7 @@ private:
     static Configuration with(const Pair& pair, Arena& arena);
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
+    uint64_t used_up(const Configuration& config) const override;
     bool stays_inside(const Configuration&, const Configuration&) override { return false; }
     Configuration least_constrained(const Configuration& config, Arena& arena) override;
     Configuration keep(const Configuration& config, Arena& arena) override;

@@ -397,6 +397,17 @@ bool EmbeddedAutomaton::text_matters(const Configuration& config) const {
     });
 }
 
+uint64_t EmbeddedAutomaton::used_up(const Configuration& config) const {
+    uint64_t out = 0, place = 0;
+    for (const EmbeddedStrand& strand : strands_of(config)) {
+        ++place;
+        if (strand.language == EmbeddedStrand::kGap) continue;
+        if (const uint64_t inner = guide_of(*languages_[strand.language].automaton).used_up(strand.inner))
+            out += mix(place, inner);
+    }
+    return out;
+}
+
 Configuration EmbeddedAutomaton::least_constrained(const Configuration& config, Arena& arena) {
     const std::span<const EmbeddedStrand> strands = strands_of(config);
     std::vector<EmbeddedStrand> out(strands.begin(), strands.end());

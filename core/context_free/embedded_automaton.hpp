@@ -59,6 +59,7 @@ public:
     // To be called before `min_bytes` of an embedded language; a second call changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
+    uint64_t used_up(const Configuration& config) const override;
     Configuration least_constrained(const Configuration& config, Arena& arena) override;
     bool stays_inside(const Configuration& from, const Configuration& next) override;
     Configuration keep(const Configuration& config, Arena& arena) override;

@@ -87,9 +87,7 @@ bool FrameStates::has_enough_members(const FrameState* state, uint64_t count) co
 
 // Of the extra keys of a container, whatever their order.
 uint64_t FrameStates::used_keys(const Frame* frame) {
-    uint64_t out = 0;
-    for (const UsedKey* used = frame->used; used; used = used->previous) out += mix(used->hash, frame->state->id);
-    return out;
+    return frame->used ? mix(frame->used->sum, frame->state->id) : 0;
 }
 
 uint32_t FrameStates::position_of(const FrameState* frame) const { return positions_.children[frame->child].position; }
@@ -297,6 +295,7 @@ Around FrameStates::around(const Frame* parent) {
     out.interned &= out.numbered && !parent->tracking;
     if (parent->used || parent->pending) {
         out.unused = false;
+        out.all_keys += used_keys(parent);
         if (!has_enough_members(state, parent->count)) {
             out.enough = false;
             out.settled &= !parent->pending;

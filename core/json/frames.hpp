@@ -45,6 +45,7 @@ struct UsedKey {
     uint64_t hash;
     std::string_view text;  // content between the quotes
     const UsedKey* previous;
+    uint64_t sum;  // of the hashes of this key and those before it
 };
 
 // Values in canonical form.
@@ -88,6 +89,7 @@ struct FrameState {
 struct Around {
     uint64_t key_a = 0, key_b = 0;  // hash of their states, 128 bits
     uint64_t used_keys = 0;         // hash of the extra keys that matter to them
+    uint64_t all_keys = 0;          // and of all of them
     mutable uint32_t least = kNotSummed,
                      most = kNotSummed;  // bytes and tokens that they still require (json/shortest_values.hpp)
     mutable const uint32_t* leasts = nullptr;  // [component] bytes if the container satisfies that; null: always `least`

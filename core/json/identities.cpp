@@ -43,6 +43,10 @@ bool Identities::text_matters(const Configuration& config) const {
            !states_.has_enough_members(frame->state, uint64_t{frame->count} + reading);
 }
 
+uint64_t Identities::used_up(const Configuration& config) const {
+    return config.frame->around.all_keys + states_.used_keys(config.frame);
+}
+
 // The part of a possible extra key's text that matters: all of it, if more extra keys are needed after it; else the
 // ways in which it must not go on.
 uint64_t Identities::key_identity(const Configuration& config) {

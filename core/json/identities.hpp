@@ -18,6 +18,7 @@ public:
     explicit Identities(JsonMachine& machine);
 
     bool text_matters(const Configuration& config) const;
+    uint64_t used_up(const Configuration& config) const;
     bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key);
     Configuration keep(const Configuration& config, Arena& arena);
     Configuration least_constrained(const Configuration& config);

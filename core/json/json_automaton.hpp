@@ -52,6 +52,7 @@ public:
 private:
     void settle_shortest(const CountTokens& tokens) override { machine_.shortest.settle_shortest(tokens); }
     bool text_matters(const Configuration& config) const override { return machine_.identities.text_matters(config); }
+    uint64_t used_up(const Configuration& config) const override { return machine_.identities.used_up(config); }
     Configuration least_constrained(const Configuration& config, Arena&) override {
         return machine_.identities.least_constrained(config);
     }

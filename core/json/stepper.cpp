@@ -279,7 +279,8 @@ bool Stepper::close_key(Configuration& config, Arena& arena) {
 // quote; elsewhere it is taken out of the language, or the text could run into a prefix with no key left.
 void Stepper::use_extra_key(Frame* frame, const Configuration& config, Arena& arena) {
     auto* used = static_cast<UsedKey*>(arena.allocate(sizeof(UsedKey)));
-    *used = {config.hash, store(text_since(config.key, nullptr), arena), frame->used};
+    const uint64_t before = frame->used ? frame->used->sum : 0;
+    *used = {config.hash, store(text_since(config.key, nullptr), arena), frame->used, before + config.hash};
     frame->used = used;
     frame->pending = positions_[frame->state->position]->objects->tracks_keys;
     frame->pending_key = config.key;

@@ -5,12 +5,14 @@
 
 #include "automata/token_walk.hpp"
 #include "util/bits.hpp"
+#include "util/hash.hpp"
 
 namespace schemagen {
 
 namespace {
 
 constexpr uint64_t kMostWork = 100'000;  // steps of all searches for one mask, except that from its place
+constexpr size_t kMostUsedUp = 100'000;  // configurations where something is used up that are remembered
 constexpr uint32_t kSlack = 64;          // tokens by which one token may raise the need,
                                          // where the exact need is not computed
 
@@ -30,17 +32,29 @@ void BudgetMasks::prepare() {
     ends_.make_room();
     if (epoch_ == 0) growth_ = guide_.growth(tables_.most_brackets());
     if (epoch_ != ends_.epoch()) most_.clear();
+    if (epoch_ != ends_.epoch() || most_used_up_.size() > kMostUsedUp) most_used_up_.clear();
     epoch_ = ends_.epoch();
 }
 
 BudgetMasks::Most BudgetMasks::most_of(const Configuration& config) {
-    const uint32_t id = ends_.number_of(config);
-    return id < most_.size() ? most_[id] : Most{};
+    return known_most(config, ends_.number_of(config));
+}
+
+BudgetMasks::Most BudgetMasks::known_most(const Configuration& config, uint32_t id) const {
+    if (id == Completions::kNone) return {};
+    const uint64_t used_up = guide_.used_up(config);
+    if (!used_up) return id < most_.size() ? most_[id] : Most{};
+    const auto known = most_used_up_.find(mix(used_up, id));
+    return known == most_used_up_.end() ? Most{} : known->second;
 }
 
 void BudgetMasks::note_most(const Configuration& config, Most most) {
     const uint32_t id = ends_.number_of(config);
     if (id == Completions::kNone) return;
+    if (const uint64_t used_up = guide_.used_up(config)) {
+        most_used_up_[mix(used_up, id)] = most;
+        return;
+    }
     if (id >= most_.size()) most_.resize(id + 1);
     most_[id] = most;
 }
@@ -283,8 +297,9 @@ bool BudgetMasks::is_surely_far(const Configuration& config, uint32_t budget) co
 
 bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
     if (is_surely_far(config, budget)) return true;
-    const uint32_t id = ends_.known_number(config);
-    return id < most_.size() && epoch_ == ends_.epoch() && most_[id].tokens != kUnasked && most_[id].tokens <= budget;
+    if (epoch_ != ends_.epoch()) return false;
+    const Most most = known_most(config, ends_.known_number(config));
+    return most.tokens != kUnasked && most.tokens <= budget;
 }
 
 // Keep the tokens that go along the shortest text and bring the end nearer with each; returns how many.

@@ -12,6 +12,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "automata/automaton.hpp"
@@ -19,6 +20,7 @@
 #include "automata/string_masks.hpp"
 #include "automata/string_view.hpp"
 #include "masks/completion.hpp"
+#include "util/heap.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
@@ -31,7 +33,9 @@ public:
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
     // of threads may ask at once.
     bool is_far(const Configuration& config, uint32_t budget) const;
-    uint64_t memory_bytes() const { return most_.capacity() * sizeof(Most); }
+    uint64_t memory_bytes() const {
+        return most_.capacity() * sizeof(Most) + most_used_up_.size() * heap_node(sizeof(*most_used_up_.begin()));
+    }
 
 private:
     static constexpr uint32_t kNever = Completions::kNever, kUnasked = UINT32_MAX - 1, kUnknown = UINT32_MAX - 2;
@@ -50,6 +54,7 @@ private:
     };
     void prepare();
     Most most_of(const Configuration& config);
+    Most known_most(const Configuration& config, uint32_t id) const;
     void note_most(const Configuration& config, Most most);
     bool is_surely_far(const Configuration& config, uint32_t budget) const;
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
@@ -88,7 +93,8 @@ private:
     std::vector<uint32_t> tail_needs_;   // [tail], kUnasked if it cannot be read
     const uint32_t longest_;             // bytes of a token
     uint32_t growth_ = Automaton::kFar;  // Automaton::growth, once prepared
-    std::vector<Most> most_;             // by number of the configuration
+    std::vector<Most> most_;             // by number of the configuration, where nothing is used up
+    std::unordered_map<uint64_t, Most> most_used_up_;  // by the hash of both elsewhere
     uint64_t epoch_ = 0;                 // of these numbers; 0: not prepared
 };
 
