@@ -131,17 +131,15 @@ class DistinctItems:
         """Return how many different values there are, None where there is no end.
 
         Raises:
-            UncountedError: There are finitely many, arrays or objects among them.
+            UncountedError: There are finitely many arrays or objects: once one begins, others than these do not help.
         """
         value = self._normaliser.value(expression)
-        strings = self._strings(value.strings)
+        containers: tuple[ArrayDisjunct | ObjectDisjunct, ...] = (*value.arrays, *value.objects)
+        if any(self._is_finite(disjunct, depth) for disjunct in containers):
+            raise UncountedError
+        strings = None if containers else self._strings(value.strings)
         numbers = None if strings is None else self._numbers(value.numbers)
         if strings is None or numbers is None:
-            return None
-        if value.arrays or value.objects:
-            containers: tuple[ArrayDisjunct | ObjectDisjunct, ...] = (*value.arrays, *value.objects)
-            if all(self._is_finite(disjunct, depth) for disjunct in containers):
-                raise UncountedError
             return None
         return value.null + value.true + value.false + strings + numbers
 
@@ -155,6 +153,8 @@ class DistinctItems:
                 if len(disjunct.prefix) < (disjunct.max_items or 0)
                 else disjunct.prefix
             )
+        elif disjunct.max_properties == 0:
+            return True
         else:
             if disjunct.names != ast.EMPTY and not any(
                 not r.patterns and r.additional is NEVER for r in disjunct.rules
