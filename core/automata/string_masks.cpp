@@ -38,8 +38,9 @@ size_t memory_of(const StringInner& inner) {
 size_t memory_of(const LiteralRest& rest) { return sizeof(rest) + heap_bytes(rest.tokens) + heap_bytes(rest.ends); }
 
 size_t memory_of(const StringRest& rest) {
-    size_t bytes = sizeof(rest) - sizeof(StringExits) + memory_of(rest.exits);
+    size_t bytes = sizeof(rest);
     for (const StringClass& one : rest.inner) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.words);
+    for (const StringClosing& one : rest.closing) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.first);
     return bytes;
 }
 
@@ -82,10 +83,12 @@ std::shared_ptr<const LiteralRest> StringMasks::literal(uint32_t state, uint32_t
                               [&] { return std::make_shared<const LiteralRest>(find_literal(state, node, tables)); });
 }
 
-std::shared_ptr<const StringRest> StringMasks::rest(uint32_t state, uint32_t node, size_t depth,
+std::shared_ptr<const StringRest> StringMasks::rest(uint32_t state, bool counting, uint32_t node, size_t depth,
                                                     const VocabularyTables& tables) {
-    return known<StringRest>({tables.serial(), uint64_t{state} << 32 | node, Kind::kRest},
-                             [&] { return std::make_shared<const StringRest>(find_rest(state, node, depth, tables)); });
+    const Kind kind = counting ? Kind::kCountedRest : Kind::kRest;
+    return known<StringRest>({tables.serial(), uint64_t{state} << 32 | node, kind}, [&] {
+        return std::make_shared<const StringRest>(find_rest(state, counting, node, depth, tables));
+    });
 }
 
 // One copy of equal bitmasks: that of the free string is the mask of many states, that of any number of many places.
@@ -396,42 +399,99 @@ LiteralRest StringMasks::find_literal(uint32_t from, uint32_t top, const Vocabul
     return rest;
 }
 
-// The tokens that stay in the string by where they end, and those that close it.
-StringRest StringMasks::find_rest(uint32_t from, uint32_t top, size_t depth, const VocabularyTables& tables) {
+// What `find_rest` has found.
+struct StringMasks::RestDraft {
+    const VocabularyTables& tables;
+    StringRest made = {};
+    std::map<std::pair<uint32_t, uint32_t>, size_t> inner = {}, closing = {};  // by state and characters
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> tails = {};        // [closing] (tail, token)
+    uint32_t state = 0, chars = 0;                                             // of the class of the last tokens
+    size_t last = 0;
+
+    void add(uint32_t at, uint32_t read, std::span<const uint32_t> tokens) {
+        if (at != state || read != chars || made.inner.empty()) {
+            const auto [it, is_new] = inner.try_emplace({at, read}, made.inner.size());
+            if (is_new) made.inner.push_back({at, read, {}, {}});
+            state = at, chars = read, last = it->second;
+        }
+        StringClass& one = made.inner[last];
+        if (one.words.empty() && one.tokens.size() + tokens.size() > tables.words()) {
+            one.words.assign(tables.words(), 0);
+            for (const uint32_t token : one.tokens) set_bit(one.words.data(), token);
+            one.tokens = {};
+        }
+        if (one.words.empty())
+            one.tokens.insert(one.tokens.end(), tokens.begin(), tokens.end());
+        else
+            for (const uint32_t token : tokens) set_bit(one.words.data(), token);
+    }
+    void close(uint32_t at, uint32_t read, size_t length, std::span<const uint32_t> tokens) {
+        const auto [it, is_new] = closing.try_emplace({at, read}, tails.size());
+        if (is_new) tails.emplace_back(), made.closing.push_back({at, read, {}, {}});
+        for (const uint32_t token : tokens)
+            if (const uint32_t tail = tables.tail_of(token, length); tail != VocabularyTables::kNoTail)
+                tails[it->second].emplace_back(tail, token);
+    }
+    StringRest finish() {
+        for (size_t k = 0; k < tails.size(); ++k) {
+            StringClosing& closed = made.closing[k];
+            std::sort(tails[k].begin(), tails[k].end());
+            closed.first.assign(tables.tail_count() + 1, 0);
+            for (const auto& [tail, token] : tails[k]) {
+                closed.tokens.push_back(token);
+                ++closed.first[tail + 1];
+            }
+            for (size_t tail = 0; tail < tables.tail_count(); ++tail) closed.first[tail + 1] += closed.first[tail];
+        }
+        return std::move(made);
+    }
+};
+
+// The slices whose characters all lead from a state back to it.
+Slice::Set StringMasks::loops(uint32_t state) {
+    Slice::Set out = 0;
+    std::vector<uint32_t> targets;
+    for (size_t slice = 0; slice < Slice::kCount; ++slice) {
+        targets.clear();
+        if (after_any(state, Slice::all()[slice], false, targets) && targets == std::vector<uint32_t>{state})
+            out |= static_cast<Slice::Set>(1u << slice);
+    }
+    return out;
+}
+
+// The tokens that stay in the string by where they end, and those that close it. Where characters are not counted,
+// subtrees whose characters all lead back to a state are not walked.
+StringRest StringMasks::find_rest(uint32_t from, bool counting, uint32_t top, size_t depth,
+                                  const VocabularyTables& tables) {
+    constexpr size_t kFew = 4;  // tokens from which on it pays to ask
     struct Place {
         uint32_t state, chars;
         size_t length;
     };
     const Trie& trie = tables.all();
-    StringRest rest;
-    std::map<std::pair<uint32_t, uint32_t>, size_t> inner, exits;
+    RestDraft draft{tables};
+    std::unordered_map<uint32_t, Slice::Set> known;
+    auto loops_of = [&](uint32_t state) {
+        const auto it = known.find(state);
+        return it != known.end() ? it->second : known.emplace(state, loops(state)).first->second;
+    };
     descend(trie, top, Place{from, 0, depth}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         at = {dfa_.next(before.state, byte), before.chars, before.length + 1};
         if (at.state) {
-            at.chars += dfa_.boundary(at.state);
-            const auto tokens = trie.tokens_at(node);
-            if (tokens.empty()) return true;
-            const auto [it, fresh] = inner.try_emplace({at.state, at.chars}, rest.inner.size());
-            if (fresh) rest.inner.push_back({at.state, at.chars, {}, {}});
-            auto& all = rest.inner[it->second].tokens;
-            all.insert(all.end(), tokens.begin(), tokens.end());
+            at.chars += counting && dfa_.boundary(at.state);
+            const Slice::Set below = counting ? Slice::Set{0} : tables.slices().whole[node];
+            if (below && trie.tokens_below(node).size() >= kFew && (below & loops_of(at.state))) {
+                draft.add(at.state, at.chars, trie.tokens_below(node));
+                return false;
+            }
+            if (const auto tokens = trie.tokens_at(node); !tokens.empty()) draft.add(at.state, at.chars, tokens);
             return true;
         }
-        if (byte != '"' || !dfa_.accepting(before.state)) return false;
-        const auto [it, fresh] = exits.try_emplace({before.state, before.chars}, rest.exits.size());
-        if (fresh) rest.exits.push_back({before.state, before.chars, {}});
-        for (uint32_t token : trie.tokens_below(node))
-            if (uint32_t tail = tables.tail_of(token, at.length); tail != VocabularyTables::kNoTail)
-                rest.exits[it->second].tails.emplace_back(tail, token);
+        if (byte == '"' && dfa_.accepting(before.state))
+            draft.close(before.state, before.chars, at.length, trie.tokens_below(node));
         return false;
     });
-    for (StringClass& one : rest.inner) {
-        if (one.tokens.size() <= tables.words()) continue;
-        one.words.assign(tables.words(), 0);
-        for (uint32_t token : one.tokens) set_bit(one.words.data(), token);
-        one.tokens = {};
-    }
-    return rest;
+    return draft.finish();
 }
 
 // The tokens that close the string, by the state at the quote and the code points before it.

@@ -28,6 +28,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -76,14 +77,23 @@ struct LiteralRest {
 
 // The tokens that go on in a string below a node of the trie, by where they end.
 struct StringClass {
-    uint32_t state, chars;         // after the token, and code points read since the node
+    uint32_t state, chars;         // after the token, and code points read since the node, if they are counted
     std::vector<uint32_t> tokens;  // either these,
     std::vector<uint32_t> words;   // or a bitmask of them
 };
 
+// The tokens that close a string, by their tails.
+struct StringClosing {
+    uint32_t state, chars;                // at the closing quote, and code points read before it
+    std::vector<uint32_t> tokens, first;  // those of a tail are tokens[first[tail]] up to tokens[first[tail + 1]]
+    std::span<const uint32_t> of(uint32_t tail) const {
+        return {tokens.data() + first[tail], tokens.data() + first[tail + 1]};
+    }
+};
+
 struct StringRest {
     std::vector<StringClass> inner;
-    StringExits exits;
+    std::vector<StringClosing> closing;
 };
 
 // The buffers of walks, kept between them; each thread has one.
@@ -108,8 +118,9 @@ public:
     // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
-    // Of a state at a node of the trie, `depth` bytes deep.
-    std::shared_ptr<const StringRest> rest(uint32_t state, uint32_t node, size_t depth, const VocabularyTables& tables);
+    // Of a state at a node of the trie, `depth` bytes deep; with `counting` also by code points.
+    std::shared_ptr<const StringRest> rest(uint32_t state, bool counting, uint32_t node, size_t depth,
+                                           const VocabularyTables& tables);
     std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
     std::shared_ptr<const LiteralRest> literal(uint32_t state, uint32_t node, const VocabularyTables& tables);
     static bool ends_literal(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
@@ -140,9 +151,11 @@ private:
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
     LiteralRest find_literal(uint32_t from, uint32_t top, const VocabularyTables& tables);
-    StringRest find_rest(uint32_t from, uint32_t top, size_t depth, const VocabularyTables& tables);
+    struct RestDraft;
+    Slice::Set loops(uint32_t state);
+    StringRest find_rest(uint32_t from, bool counting, uint32_t top, size_t depth, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
-    enum class Kind : uint8_t { kInner, kExits, kLiteral, kRest };
+    enum class Kind : uint8_t { kInner, kExits, kLiteral, kRest, kCountedRest };
     struct Key {
         uint64_t vocabulary, place;
         Kind kind;

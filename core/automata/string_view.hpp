@@ -20,10 +20,11 @@ class StringView {
 public:
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
     virtual StringBody string_body(const Configuration& config, uint32_t longest) = 0;
-    // `state` and `key` alone, if the continuations up to the end of the text depend on no earlier text, not even on a
-    // key.
+    // Without a room, if the continuations up to the end of the text depend on no earlier text, or on nothing but what
+    // a key may not become (ContainerView::used_key_suffixes).
     virtual StringBody free_of_text(const Configuration&) { return {}; }
-    // Go on inside the string, as if `chars` more code points had led to `state`. Returns false if that is too long.
+    // Go on inside the string, as if `chars` more code points had led to `state`; a key then is unlike all that were
+    // used. Returns false if that is too long.
     virtual bool go_on(Configuration&, uint32_t, uint32_t) { return false; }
 
 protected:

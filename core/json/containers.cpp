@@ -72,20 +72,25 @@ StringBody Containers::string_body(const Configuration& config, uint32_t longest
     return body.bounded && state.alive.count() > 1 ? StringBody{} : body;
 }
 
-// A key is one where it is an extra one, the first of its object, and no other one has to come after it.
+// A key is one where it is an extra one, and no other one has to come after it.
 StringBody Containers::free_of_text(const Configuration& config) {
     const Frame* frame = config.frame;
     if (frame->tracking || frame->pending) return {};
-    if (config.mode == kString) return {config.state};
-    if (config.mode != kKey || config.node != kNoNode || frame->used || frame->forbidden) return {};
+    if (config.mode == kString) return {config.state, false, positions_[states_.position_of(frame->state)]->counted};
+    if (config.mode != kKey || config.node != kNoNode || frame->forbidden) return {};
     if (positions_[frame->state->position]->objects->tracks_keys) return {};
     if (!states_.has_enough_members(frame->state, uint64_t{frame->count} + 1)) return {};
     return {config.state, true};
 }
 
 bool Containers::go_on(Configuration& config, uint32_t state, uint32_t chars) {
+    static const KeyByte kUnlike{nullptr, 0};  // no key begins with this byte
     config.state = state;
-    if (config.mode == kKey) return true;
+    if (config.mode == kKey) {
+        config.key = &kUnlike;
+        config.hash = kNoBytes;
+        return true;
+    }
     config.count += chars;
     return stepper_.string_fits(config);
 }

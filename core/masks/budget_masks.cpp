@@ -16,6 +16,12 @@ constexpr size_t kMostUsedUp = 100'000;  // configurations where something is us
 constexpr uint32_t kSlack = 64;          // tokens by which one token may raise the need,
                                          // where the exact need is not computed
 
+// Whether the text after a key may begin another one.
+bool begins_key(std::string_view tail) {
+    const size_t comma = tail.find(',');
+    return comma != std::string_view::npos && tail.find('"', comma) != std::string_view::npos;
+}
+
 }  // namespace
 
 BudgetMasks::BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
@@ -25,6 +31,7 @@ BudgetMasks::BudgetMasks(Completions& ends, Automaton& automaton, const Vocabula
       tables_(tables),
       strings_(strings),
       string_view_(automaton.facets().strings),
+      containers_(automaton.facets().containers),
       longest_(std::max(tables.longest_token(), 1u)) {}
 
 // The numbers of configurations may change between two masks, not within one.
@@ -72,32 +79,39 @@ uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, 
     return least + kSlack <= budget ? budget : kNever;
 }
 
-// Keep the tokens after which the rest fits. Returns whether they could be determined.
-bool BudgetMasks::keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept) {
-    uint32_t most = 0;
+// Split the tokens by whether the rest fits after them. Returns whether that could be determined.
+bool BudgetMasks::split_within(const Configuration& config, uint32_t budget, Arena& arena) {
     const bool is_sure = each_need(
-        tables_.all(), config, arena, nullptr,
-        [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
-        [&](const Tokens& tokens, uint32_t need) {
-            most = std::max(most, need);
-            if (need < budget) tokens.add_to(kept, tables_.words());
-        });
-    if (is_sure && most < budget) note_most(config, {most + 1, most_of(config).exact});
+        tables_.all(), config, arena, [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
+        [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
+    if (is_sure && needs_.most < budget) note_most(config, {needs_.most + 1, most_of(config).exact});
+    split_by(needs_, budget);
     return is_sure;
 }
 
-// The same of a mask, but with the exact need of each token, whatever the budget, so that the result can be cached.
-bool BudgetMasks::keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* mask,
-                              uint32_t* kept) {
-    uint32_t most = 0;
-    const bool is_sure = each_need(
-        tables_.all(), config, arena, mask, [&](const Configuration& next) { return ends_.needed(next, arena); },
-        [&](const Tokens& tokens, uint32_t need) {
-            most = std::max(most, std::min(need, kUnknown - 2));
-            if (need < budget) tokens.add_to(kept, tables_.words());
-        });
-    if (is_sure && takes_most(config, arena)) note_most(config, {most + 1, true});
-    return is_sure;
+// The same with the exact need of each token, whatever the budget, so that the result can be kept.
+bool BudgetMasks::split_exactly(const Configuration& config, uint32_t budget, Arena& arena) {
+    constexpr size_t kMostPlaces = 512;
+    std::vector<uint64_t> key;
+    const bool is_kept = automaton_.identity(config, true, key);
+    if (const uint32_t known = is_kept ? place_keys_.find(key) : KeyTable::kNone; known != KeyTable::kNone) {
+        split_by(known_needs_[known], budget);
+        return true;
+    }
+    const bool is_sure = each_need(tables_.all(), config, arena, Exact{*this, arena},
+                                   [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
+    if (is_sure && takes_most(config, arena)) note_most(config, {std::min(needs_.most, kUnknown - 2) + 1, true});
+    split_by(needs_, budget);
+    if (!is_sure || !is_kept) return is_sure;
+    if (known_needs_.size() >= kMostPlaces) place_keys_.clear(), known_needs_.clear();
+    place_keys_.add(key);
+    known_needs_.push_back(needs_);
+    return true;
+}
+
+void BudgetMasks::split_by(const Needs& needs, uint32_t budget) {
+    split_.clear();
+    for (const auto& [tokens, need] : needs.each) split_.add(tokens, need < budget);
 }
 
 // Whether the search for the tokens needed after each of its tokens took too long.
@@ -106,16 +120,60 @@ bool BudgetMasks::is_given_up(const Configuration& config) {
     return most.exact && most.tokens == kUnknown;
 }
 
-bool BudgetMasks::Tokens::among(const uint32_t* allowed, size_t size) const {
-    if (!words) return std::any_of(list.begin(), list.end(), [&](uint32_t token) { return has_bit(allowed, token); });
-    for (size_t w = 0; w < size; ++w)
-        if (words[w] & allowed[w]) return true;
-    return false;
-}
-
 void BudgetMasks::Tokens::add_to(uint32_t* allowed, size_t size) const {
     for (uint32_t token : list) set_bit(allowed, token);
     for (size_t w = 0; words && w < size; ++w) allowed[w] |= words[w];
+}
+
+void BudgetMasks::Part::add(const Tokens& tokens) {
+    if (!tokens.list.empty()) lists.push_back(tokens.list);
+    if (tokens.words) bitmasks.push_back(tokens.words);
+    size += tokens.list.size();
+}
+
+void BudgetMasks::Split::add(const Tokens& tokens, bool fits) {
+    if (!tokens.again)
+        (fits ? fit : far).add(tokens);
+    else if (!fits)
+        late.insert(late.end(), tokens.list.begin(), tokens.list.end());
+}
+
+void BudgetMasks::Part::collect(const uint32_t* mask, std::vector<uint32_t>& out) const {
+    for (const auto& list : lists)
+        for (uint32_t token : list)
+            if (has_bit(mask, token)) out.push_back(token);
+}
+
+// By the part that is smaller; a whole bitmask is read only where the lists of neither part tell.
+uint32_t BudgetMasks::Split::apply_all(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends) {
+    some.clear();
+    if (far.bitmasks.empty() && far.size <= std::max(fit.size, words)) {
+        far.collect(mask, some);
+        for (uint32_t token : some) clear_bit(mask, token);
+        return allowed - static_cast<uint32_t>(some.size());
+    }
+    if (fit.bitmasks.empty()) {
+        fit.collect(mask, some);
+        for (uint32_t token : ends)
+            if (has_bit(mask, token)) some.push_back(token);
+        std::fill_n(mask, words, 0);
+        for (uint32_t token : some) set_bit(mask, token);
+        return static_cast<uint32_t>(some.size());
+    }
+    for (const auto& list : far.lists)
+        for (uint32_t token : list) clear_bit(mask, token);
+    for (const uint32_t* bitmask : far.bitmasks)
+        for (size_t w = 0; w < words; ++w) mask[w] &= ~bitmask[w];
+    return count_bits(mask, words);
+}
+
+uint32_t BudgetMasks::Split::apply(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends) {
+    allowed = apply_all(mask, allowed, words, ends);
+    for (uint32_t token : late) {
+        allowed -= has_bit(mask, token);
+        clear_bit(mask, token);
+    }
+    return allowed;
 }
 
 // The ends of the tokens at a node: `visit(tokens, config)`. Where tokens are counted, those of one text may differ.
@@ -129,14 +187,15 @@ void BudgetMasks::each_end(const Trie& trie, uint32_t node, const Configuration&
             visit(Tokens{tokens.subspan(k, 1)}, next);
 }
 
-// Visit every readable token with the number of tokens needed after it, as computed by `ask`; with `among`, only the
-// tokens of that mask have to be visited. Tokens that stay inside a string are grouped by where they end. Returns false
-// if that took too long: for some tokens the number is then unknown.
+// Visit every readable token with the number of tokens needed after it, as computed by `ask`. Tokens that stay inside a
+// string are grouped by where they end. Returns false if that took too long: for some tokens the number is then
+// unknown.
 template <class Ask, class Visit>
-bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among,
-                            const Ask& ask, const Visit& visit) {
+bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask,
+                            const Visit& visit) {
     Configuration last;
     uint32_t need = kUnasked;
+    needs_.clear();
     ends_.limit_work(kMostWork);
     walk_tokens(
         automaton_, trie, config, arena,
@@ -149,58 +208,51 @@ bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena
             });
         },
         [&](uint32_t node, const Configuration& at, size_t depth) {
-            return &trie == &tables_.all() && each_class(node, at, depth, arena, among, ask, visit);
+            return &trie == &tables_.all() && each_class(node, at, depth, arena, ask, visit);
         });
     return ends_.end_work();
 }
 
 // The same of the tokens below a node of the trie, by classes: false, if it did not lead into a string.
 template <class Ask, class Visit>
-bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena,
-                             const uint32_t* among, const Ask& ask, const Visit& visit) {
+bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
+                             const Visit& visit) {
     constexpr size_t kFew = 16;
     const Trie& trie = tables_.all();
     if (!string_view_ || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return false;
     const StringBody body = string_view_->free_of_text(config);
     if (!body.state) return false;
-    const auto rest = strings_.rest(body.state, node, depth, tables_);
+    const auto rest = needs_.owners.emplace_back(strings_.rest(body.state, body.counting, node, depth, tables_));
     for (const StringClass& one : rest->inner) {
-        const Tokens tokens{one.tokens, one.words.empty() ? nullptr : one.words.data()};
         Configuration next = config;
-        if ((among && !tokens.among(among, tables_.words())) || !string_view_->go_on(next, one.state, one.chars))
-            continue;
+        if (!string_view_->go_on(next, one.state, one.chars)) continue;
         poll();
-        visit(tokens, ask(next));
+        visit(Tokens{one.tokens, one.words.empty() ? nullptr : one.words.data()}, ask(next));
     }
-    std::vector<uint64_t> key, read;  // of the place after the quote
-    for (const StringExit& exit : rest->exits) {
-        auto comes = [&](const auto& pair) { return !among || has_bit(among, pair.second); };
-        if (std::none_of(exit.tails.begin(), exit.tails.end(), comes)) continue;
-        if (body.key) {
-            each_key_closing(exit, config, depth, arena, among, ask, visit);
-            continue;
-        }
+    for (const StringClosing& closing : rest->closing) {
         const Arena::Mark mark = arena.mark();
         Configuration next = config;
-        if (string_view_->go_on(next, exit.state, exit.chars) && automaton_.step(next, '"', arena)) {
-            key.clear();
-            if (!automaton_.identity(next, true, key) || key != read) read_tails(next, arena, ask);
-            read = key;
-            for (const auto& pair : exit.tails)
-                if (comes(pair) && tail_needs_[pair.first] != kUnasked)
-                    visit(Tokens{{&pair.second, 1}}, tail_needs_[pair.first]);
+        if (string_view_->go_on(next, closing.state, closing.chars) && automaton_.step(next, '"', arena)) {
+            read_tails(next, arena, ask);
+            for (const auto& [tail, need] : tail_needs_) {
+                const std::span<const uint32_t> tokens = closing.of(tail);
+                if (body.key && begins_key(tables_.tail_text(tail)))
+                    each_in_full(tokens, config, depth, arena, ask, visit);
+                else if (!tokens.empty())
+                    visit(Tokens{tokens}, need);
+            }
         }
         arena.release(mark);
     }
+    if (body.key) each_used_key(node, config, arena, ask, visit);
     return true;
 }
 
-// The tokens that close a key. The continuation depends on the key, so each token is read.
+// The tokens that close a key and begin another one, which may be like the first: each is read.
 template <class Ask, class Visit>
-void BudgetMasks::each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
-                                   const uint32_t* among, const Ask& ask, const Visit& visit) {
-    for (const auto& [tail, token] : exit.tails) {
-        if (among && !has_bit(among, token)) continue;
+void BudgetMasks::each_in_full(std::span<const uint32_t> tokens, const Configuration& config, size_t depth,
+                               Arena& arena, const Ask& ask, const Visit& visit) {
+    for (const uint32_t& token : tokens) {
         poll();
         const Arena::Mark mark = arena.mark();
         Configuration next = config;
@@ -212,14 +264,34 @@ void BudgetMasks::each_key_closing(const StringExit& exit, const Configuration& 
     }
 }
 
-// Store the number of tokens needed after each tail.
+// The tokens that a key which was used goes on with: the key may not end there.
+template <class Ask, class Visit>
+void BudgetMasks::each_used_key(uint32_t from, const Configuration& config, Arena& arena, const Ask& ask,
+                                const Visit& visit) {
+    if (!containers_) return;
+    const Trie& trie = tables_.all();
+    for (const std::string& rest : containers_->used_key_suffixes(config)) {
+        const Arena::Mark mark = arena.mark();
+        Configuration next = config;
+        uint32_t node = from;
+        for (const char byte : rest) {
+            node = trie.child_of(node, static_cast<uint8_t>(byte));
+            if (node == Trie::kNone || !automaton_.step(next, static_cast<uint8_t>(byte), arena)) break;
+            if (const auto tokens = trie.tokens_at(node); !tokens.empty())
+                visit(Tokens{tokens, nullptr, true}, ask(next));
+        }
+        arena.release(mark);
+    }
+}
+
+// Store the tails that can be read after a string, with the number of tokens needed after each.
 template <class Ask>
 void BudgetMasks::read_tails(const Configuration& following, Arena& arena, const Ask& ask) {
-    tail_needs_.assign(tables_.tail_count(), kUnasked);
-    tail_needs_[0] = ask(following);
+    tail_needs_.clear();
+    tail_needs_.emplace_back(0, ask(following));
     walk_tokens(automaton_, tables_.tails(), following, arena, [&](uint32_t node, const Configuration& next) {
         const uint32_t need = ask(next);
-        for (uint32_t tail : tables_.tails().tokens_at(node)) tail_needs_[tail] = need;
+        for (uint32_t tail : tables_.tails().tokens_at(node)) tail_needs_.emplace_back(tail, need);
     });
 }
 
@@ -252,10 +324,9 @@ uint32_t BudgetMasks::most_needed(const Configuration& config, Arena& arena, boo
     uint32_t most = exact ? kNever : most_inside(from, arena);
     bool walk = most == kNever;
     if (walk) most = 0;
-    const bool is_sure = each_need(
-        walk ? tables_.all() : tables_.quoted(), from, arena, nullptr,
-        [&](const Configuration& next) { return ends_.needed(next, arena); },
-        [&](const Tokens&, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
+    const bool is_sure =
+        each_need(walk ? tables_.all() : tables_.quoted(), from, arena, Exact{*this, arena},
+                  [&](const Tokens&, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
     most = is_sure ? most + 1 : kUnknown;
     arena.release(mark);
     note_most(config, {most, walk});
@@ -366,37 +437,63 @@ uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint
     const uint32_t least = wide && most <= budget ? most : ends_.needed(config, arena);
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
-    std::vector<uint32_t> kept(tables_.words(), 0);
-    bool by_text = !wide && guide_.text_matters(config);
-    if (wide) {
-        each_place(config, budget - 1, arena,
-                   [&](const Tokens& tokens) { tokens.add_to(kept.data(), tables_.words()); });
-    } else if (is_alone(config, arena)) {
+    if (wide) return keep_places(config, budget, words, arena);
+    bool by_text = guide_.text_matters(config);
+    if (is_alone(config, arena)) {
         if (is_far(config, budget)) return allowed;
-        if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);
+        if (!split_within(config, budget, arena) && !accepting) return keep_text_beside(config, words, arena);
     } else if (!by_text) {
         if (is_far(config, budget)) return allowed;
         // Near the end some token most likely does not fit, so it is not asked first whether all do.
         const bool near = budget < least + kSlack && takes_most(config, arena) && !is_given_up(config);
-        if (!near || !keep_needed(config, budget, arena, words, kept.data())) {
+        if (!near || !split_exactly(config, budget, arena)) {
             for (bool exact : {false, true})
                 if (const uint32_t far = most_needed(config, arena, exact); far != kUnknown && budget >= far)
                     return allowed;
-            by_text = is_given_up(config) || !keep_needed(config, budget, arena, words, kept.data());
+            by_text = is_given_up(config) || !split_exactly(config, budget, arena);
         }
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;
-        if (!accepting) return keep_to_text(config, words, arena);
-        std::fill(kept.begin(), kept.end(), 0);
+        return accepting ? keep_ends(words) : keep_to_text(config, words, arena);
     }
-    if (accepting)
-        for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
+    const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());
+    // A text that is not the shortest may not be found again from the middle.
+    return left || accepting ? left : keep_to_text(config, words, arena);
+}
+
+// Leave the tokens after which the bounds show that the rest fits.
+uint32_t BudgetMasks::keep_places(const Configuration& config, uint32_t budget, uint32_t* words, Arena& arena) {
+    std::vector<uint32_t> kept(tables_.words(), 0);
+    each_place(config, budget - 1, arena, [&](const Tokens& tokens) { tokens.add_to(kept.data(), tables_.words()); });
+    const bool accepting = automaton_.accepting(config);
+    for (uint32_t id : tables_.eos())
+        if (accepting) set_bit(kept.data(), id);
     for (uint32_t w = 0; w < tables_.words(); ++w) words[w] &= kept[w];
     const uint32_t left = count_bits(words, tables_.words());
-    // A text that is not the shortest may not be found again from the middle.
-    if (!left && !accepting) return keep_to_text(config, words, arena);
-    return left;
+    return left || accepting ? left : keep_to_text(config, words, arena);
+}
+
+// Leave the ends of the text alone.
+uint32_t BudgetMasks::keep_ends(uint32_t* words) {
+    std::vector<uint32_t> ends;
+    for (uint32_t id : tables_.eos())
+        if (has_bit(words, id)) ends.push_back(id);
+    std::fill_n(words, tables_.words(), 0);
+    for (uint32_t id : ends) set_bit(words, id);
+    return static_cast<uint32_t>(ends.size());
+}
+
+// Take out the tokens after which the rest does not fit, but for those that go along the shortest
+// text.
+uint32_t BudgetMasks::keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena) {
+    std::vector<uint32_t> along(tables_.words(), 0);
+    keep_text(config, along.data(), arena);
+    for (uint32_t w = 0; w < tables_.words(); ++w) along[w] &= words[w];
+    split_.apply(words, 0, tables_.words(), {});
+    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] |= along[w];
+    const uint32_t left = count_bits(words, tables_.words());
+    return left ? left : keep_to_text(config, words, arena);
 }
 
 }  // namespace schemagen

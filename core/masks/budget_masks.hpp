@@ -11,16 +11,19 @@
 // mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "automata/automaton.hpp"
 #include "automata/completion_guide.hpp"
+#include "automata/container_view.hpp"
 #include "automata/string_masks.hpp"
 #include "automata/string_view.hpp"
 #include "masks/completion.hpp"
 #include "util/heap.hpp"
+#include "util/key_table.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
@@ -34,7 +37,10 @@ public:
     // of threads may ask at once.
     bool is_far(const Configuration& config, uint32_t budget) const;
     uint64_t memory_bytes() const {
-        return most_.capacity() * sizeof(Most) + most_used_up_.size() * heap_node(sizeof(*most_used_up_.begin()));
+        size_t bytes = most_.capacity() * sizeof(Most) + place_keys_.memory_bytes() + heap_bytes(known_needs_) +
+                       most_used_up_.size() * heap_node(sizeof(*most_used_up_.begin()));
+        for (const Needs& needs : known_needs_) bytes += heap_bytes(needs.each) + heap_bytes(needs.owners);
+        return bytes;
     }
 
 private:
@@ -49,8 +55,44 @@ private:
     struct Tokens {
         std::span<const uint32_t> list;
         const uint32_t* words = nullptr;
-        bool among(const uint32_t* allowed, size_t size) const;
+        bool again = false;  // visited before, as if no key had been used
         void add_to(uint32_t* allowed, size_t size) const;
+    };
+    // All tokens that can be read, in two parts: those after which the rest fits, and those after which it does not.
+    struct Part {
+        std::vector<std::span<const uint32_t>> lists;
+        std::vector<const uint32_t*> bitmasks;
+        size_t size = 0;  // of the lists
+        void clear() { lists.clear(), bitmasks.clear(), size = 0; }
+        void add(const Tokens& tokens);
+        void collect(const uint32_t* mask, std::vector<uint32_t>& out) const;  // those of the lists that a mask has
+    };
+    struct Split {
+        Part fit, far;
+        std::vector<uint32_t> late;  // far ones that were counted among the others
+        std::vector<uint32_t> some;
+        void clear() { fit.clear(), far.clear(), late.clear(); }
+        void add(const Tokens& tokens, bool fits);
+        // Take the far ones out of a mask; returns how many tokens are left. `ends`: the ids of EOS.
+        uint32_t apply(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends);
+        uint32_t apply_all(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends);
+    };
+    // Asks for the exact number of tokens needed.
+    struct Exact {
+        BudgetMasks& masks;
+        Arena& arena;
+        uint32_t operator()(const Configuration& next) const { return masks.ends_.needed(next, arena); }
+    };
+    // The tokens that can be read at a place, with the tokens needed after them.
+    struct Needs {
+        std::vector<std::pair<Tokens, uint32_t>> each;
+        std::vector<std::shared_ptr<const StringRest>> owners;  // of what the tokens refer to
+        uint32_t most = 0;
+        void clear() { each.clear(), owners.clear(), most = 0; }
+        void add(const Tokens& tokens, uint32_t need) {
+            each.emplace_back(tokens, need);
+            most = std::max(most, need);
+        }
     };
     void prepare();
     Most most_of(const Configuration& config);
@@ -64,23 +106,28 @@ private:
     bool is_alone(const Configuration& config, Arena& arena);
     bool is_given_up(const Configuration& config);
     uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
-    bool keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept);
-    bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
+    bool split_within(const Configuration& config, uint32_t budget, Arena& arena);
+    bool split_exactly(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
+    uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
+    uint32_t keep_places(const Configuration& config, uint32_t budget, uint32_t* words, Arena& arena);
+    uint32_t keep_ends(uint32_t* words);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
     template <class Visit>
     void each_end(const Trie& trie, uint32_t node, const Configuration& config, Arena& arena, const Visit& visit);
     template <class Ask, class Visit>
-    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among, const Ask& ask,
-                   const Visit& visit);
+    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
     template <class Ask, class Visit>
-    bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const uint32_t* among,
-                    const Ask& ask, const Visit& visit);
+    bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
+                    const Visit& visit);
     template <class Ask, class Visit>
-    void each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
-                          const uint32_t* among, const Ask& ask, const Visit& visit);
+    void each_used_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
+    template <class Ask, class Visit>
+    void each_in_full(std::span<const uint32_t> tokens, const Configuration& config, size_t depth, Arena& arena,
+                      const Ask& ask, const Visit& visit);
     template <class Ask>
     void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
+    void split_by(const Needs& needs, uint32_t budget);
     template <class Visit>
     bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
@@ -90,12 +137,17 @@ private:
     const VocabularyTables& tables_;
     StringMasks& strings_;
     StringView* string_view_;
-    std::vector<uint32_t> tail_needs_;   // [tail], kUnasked if it cannot be read
-    const uint32_t longest_;             // bytes of a token
-    uint32_t growth_ = Automaton::kFar;  // Automaton::growth, once prepared
-    std::vector<Most> most_;             // by number of the configuration, where nothing is used up
-    std::unordered_map<uint64_t, Most> most_used_up_;  // by the hash of both elsewhere
-    uint64_t epoch_ = 0;                 // of these numbers; 0: not prepared
+    ContainerView* containers_;
+    Split split_;
+    std::vector<std::pair<uint32_t, uint32_t>> tail_needs_;  // (tail that can be read, tokens needed after it)
+    Needs needs_;                                            // of the last place
+    KeyTable place_keys_;                                    // exact identities of places
+    std::vector<Needs> known_needs_;                         // of these
+    const uint32_t longest_;                                 // bytes of a token
+    uint32_t growth_ = Automaton::kFar;                      // Automaton::growth, once prepared
+    std::vector<Most> most_;                                 // by number of the configuration, where nothing is used up
+    std::unordered_map<uint64_t, Most> most_used_up_;        // by the hash of both elsewhere
+    uint64_t epoch_ = 0;                                     // of these numbers; 0: not prepared
 };
 
 }  // namespace schemagen

@@ -236,7 +236,7 @@ void SliceCutter::note_tokens(uint32_t node) {
 SliceTree SliceCutter::walk_up() {
     const uint32_t root = trie_.root();
     SliceTree slices{std::vector<Slice::Set>(root + 1), std::vector<Slice::Set>(root + 1),
-                     std::vector<uint8_t>(root + 1)};
+                     std::vector<Slice::Set>(root + 1), std::vector<uint8_t>(root + 1)};
     for (uint32_t node = root; node-- > 0;) leave(node, slices);
     leave(root, slices);
     return slices;
@@ -254,6 +254,7 @@ void SliceCutter::leave(uint32_t node, SliceTree& slices) {
     const Utf8State& reading = paths_[node].reading;
     slices.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
     slices.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
+    slices.whole[node] = reading.missing == 0 ? rest.whole & kSlices : 0;
     if (reading.missing && node != trie_.root() && !trie_.tokens_at(node).empty())
         rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
     slices.through[node] = paths_[node].through & rest.whole & kSlices;
@@ -483,7 +484,7 @@ size_t VocabularyTables::memory_bytes() const {
         const std::lock_guard lock(kept_mutex_);
         for (const auto& [_, trie] : kept_) kept += trie->memory_bytes();
     }
-    return kept + slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 +
+    return kept + slices_.chars.size() * 7 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 +
            all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 +
            tail_texts_.size() * 72;
 }

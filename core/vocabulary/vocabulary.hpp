@@ -103,6 +103,7 @@ struct Slice {
 struct SliceTree {
     std::vector<Slice::Set> through;  // the slices that every token which leads to the node or through it is made of
     std::vector<Slice::Set> below;  // the same of the rest of these tokens after the node, where a character ends there
+    std::vector<Slice::Set> whole;  // the same, if each of them ends with a whole character
     std::vector<uint8_t> chars;     // most characters that a token has after the node
 };
 
