@@ -1,10 +1,11 @@
-"""Union, intersection and complement of `ValueSet`s, disjunct by disjunct.
+"""Union, intersection and difference of `ValueSet`s, disjunct by disjunct.
 
 Union concatenates disjuncts. Intersection multiplies them: (A | B) & (C | D) has up to four disjuncts, of which the empty
-ones are dropped at once, and identical ones merge. Complement follows De Morgan: a disjunct is a conjunction, so its
-complement is a union of disjuncts that each break one of its constraints. That some item or some member breaks a rule is
-itself a constraint, a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. One constraint has
-no complement here, that all items differ; `NotExpressibleError` is raised for it.
+ones are dropped at once, and identical ones merge; A alone is left if it lies inside C or D. Difference follows De Morgan: a
+disjunct is a conjunction, so outside of it each disjunct breaks one of its constraints. A disjunct apart from the one taken
+out stays as it is, so branches that a required property tells apart are not multiplied. That some item or some member breaks
+a rule is itself a constraint, a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. For one
+constraint there is no such thing, that all items differ; `NotExpressibleError` is raised for it.
 
 Inside disjuncts, intersection and complement build expressions, not values, so recursion is never followed here.
 """
@@ -80,7 +81,7 @@ def union(values: Iterable[ValueSet]) -> ValueSet:
 
 
 class Algebra:
-    """Intersection and complement under a bound.
+    """Intersection and difference under a bound.
 
     Args:
         viable: Tells whether an object disjunct may have an instance; disjuncts that plainly have none are dropped.
@@ -103,55 +104,72 @@ class Algebra:
             false=left.false and right.false,
             numbers=self._product(left.numbers, right.numbers, both_numbers),
             strings=self._product(left.strings, right.strings, both_strings),
-            arrays=_absorb(self._product(left.arrays, right.arrays, both_arrays), array_inside),
-            objects=_absorb(self._product(left.objects, right.objects, self._objects), object_inside),
+            arrays=self._product(left.arrays, right.arrays, both_arrays, array_inside),
+            objects=self._product(left.objects, right.objects, self._objects, object_inside),
         )
 
-    def complement(self, value: ValueSet) -> ValueSet:
-        """Return the values that are not in ``value``.
+    def difference(self, left: ValueSet, right: ValueSet) -> ValueSet:
+        """Return the values of ``left`` that are not in ``right``.
 
         Raises:
-            NotExpressibleError: It asks for unique items.
+            NotExpressibleError: ``right`` asks for unique items.
         """
         return ValueSet(
-            null=not value.null,
-            true=not value.true,
-            false=not value.false,
-            numbers=self._none_of(value.numbers, (NumberDisjunct(),), not_number, both_numbers),
-            strings=self._none_of(value.strings, (StringDisjunct(),), not_string, both_strings),
-            arrays=self._none_of(value.arrays, (ArrayDisjunct(),), not_array, both_arrays, array_inside),
-            objects=self._none_of(value.objects, (ObjectDisjunct(),), not_object, self._objects, object_inside),
+            null=left.null and not right.null,
+            true=left.true and not right.true,
+            false=left.false and not right.false,
+            numbers=self._without(left.numbers, right.numbers, not_number, both_numbers),
+            strings=self._without(left.strings, right.strings, not_string, both_strings),
+            arrays=self._without(left.arrays, right.arrays, not_array, both_arrays, array_inside),
+            objects=self._without(left.objects, right.objects, not_object, self._objects, object_inside),
         )
 
-    def _none_of(
+    def _without(
         self,
+        have: tuple[Disjunct, ...],
         disjuncts: tuple[Disjunct, ...],
-        free: tuple[Disjunct, ...],
         negate: Callable[[Disjunct], tuple[Disjunct, ...]],
         meet: Callable[[Disjunct, Disjunct], Disjunct | None],
         inside: Callable[[Disjunct, Disjunct], bool] | None = None,
     ) -> tuple[Disjunct, ...]:
-        if free[0] in disjuncts:
-            return ()
+        """Take disjuncts out of others one by one; a disjunct apart from the one taken out stays as it is."""
 
         def without(have: tuple[Disjunct, ...], disjunct: Disjunct) -> tuple[Disjunct, ...]:
-            left = self._product(have, negate(disjunct), meet)
-            return left if inside is None else _absorb(left, inside)
+            if not have:
+                return ()
+            left, others = list[Disjunct](), list[Disjunct]()
+            for each in have:
+                (left if meet(each, disjunct) is None else others).append(each)
+            if others:
+                left.extend(self._product(tuple(others), negate(disjunct), meet, inside))
+            return _distinct(left) if inside is None else _absorb(_distinct(left), inside)
 
-        return reduce(without, disjuncts, free)
+        return reduce(without, disjuncts, have)
 
     def _product(
         self,
         left: tuple[Disjunct, ...],
         right: tuple[Disjunct, ...],
         meet: Callable[[Disjunct, Disjunct], Disjunct | None],
+        inside: Callable[[Disjunct, Disjunct], bool] | None = None,
     ) -> tuple[Disjunct, ...]:
+        """Return the values in a disjunct of either side; one that lies inside one of the other side stays as it is."""
         if len(left) * len(right) > self.max_disjuncts * 16:
             raise _too_many(len(left) * len(right), self.max_disjuncts)
-        disjuncts = dict.fromkeys(disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
+        whole: dict[Disjunct, None] = {}
+        if inside is not None and len(left) > 1 and len(right) > 1:
+            kept = [a for a in left if any(inside(a, b) for b in right)]
+            also = [b for b in right if any(inside(b, a) for a in left)]
+            whole = dict.fromkeys(a for a in (*kept, *also) if meet(a, a) is not None)
+            left = tuple(a for a in left if a not in kept)
+            right = tuple(b for b in right if b not in also)
+        met = dict.fromkeys(disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
+        disjuncts = tuple(whole | met)
+        if inside is not None:
+            disjuncts = _absorb(disjuncts, inside)
         if len(disjuncts) > self.max_disjuncts:
             raise _too_many(len(disjuncts), self.max_disjuncts)
-        return tuple(disjuncts)
+        return disjuncts
 
 
 def _viably(
@@ -527,12 +545,13 @@ def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
 
 
 def not_object(disjunct: ObjectDisjunct) -> tuple[ObjectDisjunct, ...]:
-    """Disjuncts that each break one constraint of ``disjunct``."""
-    broken = [ObjectDisjunct(properties=((key, NEVER),)) for key in sorted(disjunct.required)]
-    broken += [
-        ObjectDisjunct(properties=((key, complement_of(value)),), required=frozenset({key}))
+    """Disjuncts that each break one constraint of ``disjunct``; that a required key is there and its value is one."""
+    broken = [
+        ObjectDisjunct(
+            properties=((key, complement_of(value)),), required=frozenset() if is_required else frozenset({key})
+        )
         for key, value in disjunct.properties
-        if value is not ANY
+        if (is_required := key in disjunct.required) or value is not ANY
     ]
     if disjunct.min_properties > 0:
         broken.append(ObjectDisjunct(max_properties=disjunct.min_properties - 1))

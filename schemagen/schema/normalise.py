@@ -24,6 +24,7 @@ from schemagen.schema.ir import (
     NEVER,
     NOTHING,
     ArrayDisjunct,
+    Complement,
     Const,
     Expression,
     Intersection,
@@ -34,7 +35,6 @@ from schemagen.schema.ir import (
     StringDisjunct,
     Union,
     ValueSet,
-    complement_of,
     intersection_of,
 )
 from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
@@ -199,14 +199,36 @@ class Normaliser:
             return expression.value
         if isinstance(expression, Const):
             return self._constant(self._constants[expression.text])
-        if isinstance(expression, Intersection):
-            value = ANYTHING
-            for part in expression.order:
-                value = self._algebra().intersection(value, self.value(part))
-            return value
         if isinstance(expression, Union):
             return union(self.value(part) for part in expression.parts)
-        return self._complement(expression.inner)
+        return self._within(ANYTHING, expression)
+
+    def _within(self, value: ValueSet, expression: Expression) -> ValueSet:
+        """Return the values of a set that are in an expression: parts that the set excludes are not multiplied out."""
+        parts = expression.order if isinstance(expression, Intersection) else (expression,)
+        for part in sorted(parts, key=lambda part: isinstance(part, Complement)):
+            if isinstance(part, Complement):
+                value = self._outside(value, part.inner)
+            elif isinstance(part, Union) and value != ANYTHING:
+                value = union(self._within(value, each) for each in part.parts)
+            else:
+                value = self._algebra().intersection(value, self.value(part))
+        return value
+
+    def _outside(self, value: ValueSet, expression: Expression) -> ValueSet:
+        """Return the values of a set that are not in an expression."""
+        if isinstance(expression, Intersection):
+            return union(self._outside(value, part) for part in expression.order)
+        if isinstance(expression, Union):
+            for part in expression.parts:
+                value = self._outside(value, part)
+            return value
+        if isinstance(expression, Complement):
+            return self._within(value, expression.inner)
+        try:
+            return self._algebra().difference(value, self.value(expression))
+        except NotExpressibleError as error:
+            return self._algebra().intersection(value, self._uncomplemented(expression, error.keyword))
 
     def _constant(self, value: Any) -> ValueSet:
         """Return the set of one JSON value."""
@@ -229,16 +251,6 @@ class Normaliser:
     def _algebra(self) -> Algebra:
         # Not kept: it refers back to here, and a cycle waits for the garbage collector.
         return Algebra(self._viable, self._max_alternatives)
-
-    def _complement(self, inner: Expression) -> ValueSet:
-        if isinstance(inner, Intersection):
-            return union(self.value(complement_of(part)) for part in inner.order)
-        if isinstance(inner, Union):
-            return self.value(intersection_of(*(complement_of(part) for part in inner.parts)))
-        try:
-            return self._algebra().complement(self.value(inner))
-        except NotExpressibleError as error:
-            return self._uncomplemented(inner, error.keyword)
 
     def refuse(self, expression: Expression, keyword: str, why: str) -> None:
         """Refuse a keyword found too hard after its value was worked out (strict), or leave it to the check afterwards."""
@@ -285,12 +297,15 @@ class Normaliser:
         """Return the set of a schema object by all of its keywords."""
         value = local = node.local_value()
         for expression in node.conjuncts:
-            value = self._algebra().intersection(value, self.value(expression))
+            if isinstance(expression, SchemaRef):  # most often; references may be nested deep
+                value = self._algebra().intersection(value, self.value(expression))
+            else:
+                value = self._within(value, expression)
         if node.exclusive:
             context: list[Expression] = [Resolved(local), *node.conjuncts]
             for parts in node.exclusive:
                 chosen = exactly_one(node, parts, context)
-                value = self._algebra().intersection(value, self.value(chosen))
+                value = self._within(value, chosen)
                 context.append(chosen)
         if node.unevaluated_keys is not None or node.unevaluated_items is not None:
             ways = unevaluated.alternatives(self, place)

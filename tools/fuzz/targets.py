@@ -187,7 +187,7 @@ def _has_few_digits(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_has_few_digits, value.values()))
     if isinstance(value, float):
-        return math.isfinite(value) and abs(value) < 1e15 and len(repr(value)) <= 17
+        return math.isfinite(value) and abs(value) < 1e15 and sum(map(str.isdigit, repr(value))) <= 15
     return not isinstance(value, int) or abs(value) < 10**18
 
 
