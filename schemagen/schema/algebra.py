@@ -29,12 +29,16 @@ from schemagen.schema.ir import (
     ANYTHING,
     NEVER,
     ArrayDisjunct,
+    Complement,
+    Const,
     Intersection,
     ItemCount,
     KeyRule,
     MemberCount,
     NumberDisjunct,
     ObjectDisjunct,
+    Resolved,
+    SchemaRef,
     StringDisjunct,
     ValueSet,
     complement_of,
@@ -50,6 +54,12 @@ if TYPE_CHECKING:
 
 #: Disjuncts of one type in one value; beyond it a schema is refused instead of being compiled for minutes.
 MAX_DISJUNCTS = 1024
+
+#: Among so many keys that an object may have, some member is one of them by name; among more it is counted.
+MAX_COUNTED_KEYS = 32
+
+#: Why there are too many disjuncts; within a smaller set there may be fewer.
+MULTIPLIED = "combining anyOf, oneOf, not and if multiplies their alternatives"
 
 Disjunct = TypeVar("Disjunct")
 Count = TypeVar("Count", ItemCount, MemberCount)
@@ -163,8 +173,8 @@ class Algebra:
             whole = dict.fromkeys(a for a in (*kept, *also) if meet(a, a) is not None)
             left = tuple(a for a in left if a not in kept)
             right = tuple(b for b in right if b not in also)
-        met = dict.fromkeys(disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
-        disjuncts = tuple(whole | met)
+        met = (disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
+        disjuncts = tuple(whole | dict.fromkeys(each for disjunct in met for each in _by_key(disjunct)))
         if inside is not None:
             disjuncts = _absorb(disjuncts, inside)
         if len(disjuncts) > self.max_disjuncts:
@@ -205,7 +215,7 @@ def _distinct(disjuncts: Iterable[Disjunct]) -> tuple[Disjunct, ...]:
 def _too_many(count: int, limit: int) -> LimitError:
     return LimitError(
         f"{count} alternatives of one JSON type, limit {limit}",
-        why="combining anyOf, oneOf, not and if multiplies their alternatives",
+        why=MULTIPLIED,
         fix="tell the alternatives apart by a required property with a const, or raise Limits(max_alternatives=...)",
     )
 
@@ -428,9 +438,20 @@ def expression_inside(inner: Expression, outer: Expression) -> bool:
     """Whether ``inner`` is plainly a part of ``outer``: equal, or with more conjuncts."""
     if inner is outer or inner is NEVER or outer is ANY:
         return True
-    if not isinstance(inner, Intersection):
-        return inner == outer
-    return outer.parts <= inner.parts if isinstance(outer, Intersection) else outer in inner.parts
+    return _meanings(outer) <= _meanings(inner)
+
+
+@lru_cache(maxsize=4096)
+def _meanings(expression: Expression) -> frozenset[Any]:
+    """Return a key for each conjunct, the same for places whose schemas read the same; cached, as most are met often."""
+    parts = expression.parts if isinstance(expression, Intersection) else (expression,)
+    return frozenset(map(_meaning, parts))
+
+
+def _meaning(part: Expression) -> Any:
+    if isinstance(part, Complement):
+        return "not", _meaning(part.inner)
+    return part.meaning if isinstance(part, SchemaRef) else part
 
 
 def _among(asked: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
@@ -545,20 +566,52 @@ def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
 
 
 def not_object(disjunct: ObjectDisjunct) -> tuple[ObjectDisjunct, ...]:
-    """Disjuncts that each break one constraint of ``disjunct``; that a required key is there and its value is one."""
-    broken = [
-        ObjectDisjunct(
-            properties=((key, complement_of(value)),), required=frozenset() if is_required else frozenset({key})
-        )
-        for key, value in disjunct.properties
-        if (is_required := key in disjunct.required) or value is not ANY
-    ]
+    """Disjuncts that each break one constraint of ``disjunct``; that a required key is there and its value is one.
+
+    A key with listed values tells branches apart: where another constraint is broken, its own holds, so that the next
+    branch has nothing in common with these disjuncts.
+    """
+    values = dict(disjunct.properties)
+    listed = [key for key, value in values.items() if _is_listed(value)]
+    others = (_broken_key(disjunct, key, value) for key, value in values.items() if key not in listed)
+    broken = [*(each for each in others if each is not None), *_broken_as_a_whole(disjunct)]
+    for key in reversed(listed):
+        holds = ObjectDisjunct(((key, values[key]),), disjunct.required & {key})
+        met = [both_objects(holds, each) for each in broken]
+        broken = [each for each in (_broken_key(disjunct, key, values[key]), *met) if each is not None]
+    return tuple(broken)
+
+
+def _is_listed(value: Expression) -> bool:
+    """Whether the values of an expression are plainly listed."""
+    if isinstance(value, Intersection):
+        return any(map(_is_listed, value.parts))
+    if isinstance(value, SchemaRef):
+        return isinstance(value.schema, dict) and ("const" in value.schema or "enum" in value.schema)
+    if isinstance(value, Resolved):
+        known = value.value
+        scalars: tuple[StringDisjunct | NumberDisjunct, ...] = (*known.strings, *known.numbers)
+        return not (known.arrays or known.objects) and all(each.values is not None for each in scalars)
+    return isinstance(value, Const)
+
+
+def _broken_key(disjunct: ObjectDisjunct, key: str, value: Expression) -> ObjectDisjunct | None:
+    """Return the objects in which a key breaks its constraint; None if it has none."""
+    is_required = key in disjunct.required
+    if not is_required and value is ANY:
+        return None
+    return ObjectDisjunct(((key, complement_of(value)),), frozenset() if is_required else frozenset({key}))
+
+
+def _broken_as_a_whole(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:
+    """Return the objects that break another constraint than those of declared keys."""
+    broken: list[ObjectDisjunct] = []
     if disjunct.min_properties > 0:
         broken.append(ObjectDisjunct(max_properties=disjunct.min_properties - 1))
     if disjunct.max_properties is not None:
         broken.append(ObjectDisjunct(min_properties=disjunct.max_properties + 1))
     counts = [ObjectDisjunct(counts=(count,)) for given in disjunct.counts for count in _other_counts(given)]
-    return (*broken, *_broken_rules(disjunct), *counts)
+    return [*broken, *_broken_rules(disjunct), *counts]
 
 
 def _broken_rules(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:
@@ -574,6 +627,31 @@ def _broken_rules(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:
             named = ast.union(declared, *(pattern for pattern, _ in rule.patterns))
             broken.append(_some_member(ast.complement(named), complement_of(rule.additional)))
     return broken
+
+
+def _by_key(disjunct: Any) -> Iterable[Any]:
+    """Yield a disjunct; where its keys are known, one for each key that its first count of some member can mean."""
+    keys = _closed_keys(disjunct) if isinstance(disjunct, ObjectDisjunct) and disjunct.counts else None
+    count = next((count for count in disjunct.counts if count.low == 1 and count.high is None), None) if keys else None
+    if keys is None or count is None:
+        yield disjunct
+        return
+    others = tuple(other for other in disjunct.counts if other is not count)
+    for key in (key for key in keys if matches(count.names, key)):
+        properties = tuple(
+            (name, intersection_of(value, count.value) if name == key else value) for name, value in disjunct.properties
+        )
+        chosen = replace(disjunct, properties=properties, required=disjunct.required | {key}, counts=others)
+        if (settled := settle_object(chosen)) is not None:
+            yield from _by_key(settled)
+
+
+def _closed_keys(disjunct: ObjectDisjunct) -> list[str] | None:
+    """Return the keys that an object may have, if no others are allowed and they are few."""
+    if not any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules):
+        return None
+    keys = [key for key, value in disjunct.properties if value is not NEVER]
+    return keys if len(keys) <= MAX_COUNTED_KEYS else None
 
 
 def _some_member(names: ast.Regex, value: Expression) -> ObjectDisjunct:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.language import is_empty
+from schemagen.schema.ir import Complement, Intersection, SchemaRef
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ class PlainEmptiness:
         self._known[expression] = False
         self._depth += 1
         try:
+            if _contradicts_itself(expression):
+                self._known[expression] = True
+                return True
             value = value_of(expression)
             empty = not (value.null or value.true or value.false or value.numbers)
             empty = empty and all(map(_no_string, value.strings))
@@ -86,3 +90,14 @@ def _no_string(disjunct: StringDisjunct) -> bool:
         return is_empty(string_pattern(disjunct), max_states=500)
     except LimitError:
         return False  # not plainly: the caller takes the careful way
+
+
+def _contradicts_itself(expression: Expression) -> bool:
+    """Whether one of its parts is the complement of another one: of a place whose schema reads the same."""
+    if not isinstance(expression, Intersection):
+        return False
+    broken = [part.inner for part in expression.parts if isinstance(part, Complement)]
+    if not broken:
+        return False
+    asked = {part.meaning for part in expression.parts if isinstance(part, SchemaRef)}
+    return any(isinstance(part, SchemaRef) and part.meaning in asked for part in broken)

@@ -12,6 +12,7 @@ need not hold).
 
 from __future__ import annotations
 
+import json
 import typing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,14 @@ class SchemaRef:
     draft: int
     base: str | None = None
     scope: Scope = ()
+    _meaning: tuple[object, ...] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """A key that is the same only for places with the same values: those whose schemas read the same."""
+        if self._meaning is None:
+            self._meaning = json.dumps(self.schema, sort_keys=True), self.draft, self.base, self.scope
+        return self._meaning
 
     @property
     def pointer(self) -> str:

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.schema import unevaluated
-from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, plain_rule, union
+from schemagen.schema.algebra import (
+    MAX_DISJUNCTS,
+    MULTIPLIED,
+    Algebra,
+    NotExpressibleError,
+    plain_rule,
+    union,
+)
 from schemagen.schema.document import Document
 from schemagen.schema.emptiness import InProgressError, PlainEmptiness
 from schemagen.schema.ir import (
@@ -86,6 +93,7 @@ class Normaliser:
         self.check_time = check_time
         self._memo: dict[Expression, ValueSet] = {}
         self._open: list[Expression] = []
+        self._large: set[Expression] = set()  # places that are worked out within their surroundings
         self._nodes: dict[SchemaRef, Node] = {}
         self._log = ReportLog(dialect)
         self.subschemas = Subschemas(self.document, self._log, dialect, strict=strict)
@@ -137,7 +145,7 @@ class Normaliser:
         reader = copy.copy(self)
         reader.root = root
         reader.check_time = check_time or self.check_time
-        reader._memo, reader._open, reader._nodes = {}, [], {}  # noqa: SLF001 - of this class
+        reader._memo, reader._open, reader._nodes, reader._large = {}, [], {}, set()  # noqa: SLF001 - of this class
         reader._emptiness, reader._of_names = PlainEmptiness(), None  # noqa: SLF001 - of this class
         return reader
 
@@ -211,9 +219,29 @@ class Normaliser:
                 value = self._outside(value, part.inner)
             elif isinstance(part, Union) and value != ANYTHING:
                 value = union(self._within(value, each) for each in part.parts)
+            elif part in self._large:
+                value = self._within_large(value, part)
             else:
-                value = self._algebra().intersection(value, self.value(part))
+                try:
+                    value = self._algebra().intersection(value, self.value(part))
+                except LimitError as error:
+                    if error.why != MULTIPLIED:
+                        raise
+                    value = self._within_large(value, part)
         return value
+
+    def _within_large(self, value: ValueSet, expression: Expression) -> ValueSet:
+        """Return the values of a set that are in a place of which there are too many alternatives without the set."""
+        if value == ANYTHING or not isinstance(expression, SchemaRef) or not isinstance(expression.schema, dict):
+            return self._algebra().intersection(value, self.value(expression))
+        self._large.add(expression)
+        if expression in self._open or len(self._open) >= self.max_depth:
+            return self._algebra().intersection(value, self.value(expression))
+        self._open.append(expression)
+        try:
+            return self._combined(expression, self.node(expression), value)
+        finally:
+            self._open.pop()
 
     def _outside(self, value: ValueSet, expression: Expression) -> ValueSet:
         """Return the values of a set that are not in an expression."""
@@ -293,14 +321,19 @@ class Normaliser:
             self.subschemas.remember(place, value)
         return value
 
-    def _combined(self, place: SchemaRef, node: Node) -> ValueSet:
-        """Return the set of a schema object by all of its keywords."""
-        value = local = node.local_value()
+    def _combined(self, place: SchemaRef, node: Node, within: ValueSet = ANYTHING) -> ValueSet:
+        """Return the set of a schema object by all of its keywords, and within another one."""
+        value = local = self._algebra().intersection(within, node.local_value())
         for expression in node.conjuncts:
-            if isinstance(expression, SchemaRef):  # most often; references may be nested deep
-                value = self._algebra().intersection(value, self.value(expression))
-            else:
+            if not isinstance(expression, SchemaRef) or expression in self._large:
                 value = self._within(value, expression)
+                continue
+            try:  # here, as references may be nested deep
+                value = self._algebra().intersection(value, self.value(expression))
+            except LimitError as error:
+                if error.why != MULTIPLIED:
+                    raise
+                value = self._within_large(value, expression)
         if node.exclusive:
             context: list[Expression] = [Resolved(local), *node.conjuncts]
             for parts in node.exclusive:

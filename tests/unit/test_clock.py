@@ -79,7 +79,7 @@ def test_patterns_end_in_time(pattern):
     began = time.process_time()
     with pytest.raises(LimitError, match=r"0\.2 s"):
         schemagen.compile(Regex(pattern), BYTES, cache=None, limits=Limits(max_seconds=0.2))
-    assert time.process_time() - began < 0.4
+    assert time.process_time() - began < 2  # a collection of garbage may come in between
 
 
 def test_tables_of_lark_end_in_time():
