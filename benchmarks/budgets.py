@@ -136,6 +136,7 @@ RANDOM = {
     "50 tags, 48 tokens, no budget": (tags(50), 48, False),
     "50 tags, 110 tokens": (tags(50), 110, True),
     "any tags, 48 tokens": (tags(0), 48, True),
+    "any tags, 48 tokens, no budget": (tags(0), 48, False),
 }
 
 
