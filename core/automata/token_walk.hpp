@@ -59,8 +59,8 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
     walk_tokens(automaton, trie, from, arena, visit, [](uint32_t, const Configuration&, size_t) { return false; });
 }
 
-// Whether two configurations with the same frame are at the same place. The bytes of a key may lie where those of another
-// one lay before.
+// Whether two configurations with the same frame are at the same place. The bytes of a key may lie where those of
+// another one lay before.
 inline bool same_place(const Configuration& a, const Configuration& b) {
     return a.state == b.state && a.count == b.count && a.mode == b.mode && a.node == b.node && a.gap == b.gap &&
            a.key == b.key && a.hash == b.hash;

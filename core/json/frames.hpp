@@ -92,12 +92,13 @@ struct Around {
     uint64_t all_keys = 0;          // and of all of them
     mutable uint32_t least = kNotSummed,
                      most = kNotSummed;  // bytes and tokens that they still require (json/shortest_values.hpp)
-    mutable const uint32_t* leasts = nullptr;  // [component] bytes if the container satisfies that; null: always `least`
-    bool numbered = true;                // each state has an id
-    bool interned = true;                // and no text is kept
-    bool unused = true;                  // none has extra keys
-    bool enough = true;                  // none needs more members while it has extra keys
-    bool settled = true;                 // nor while the last of these is not taken out of its language
+    mutable const uint32_t* leasts =
+        nullptr;           // [component] bytes if the container satisfies that; null: always `least`
+    bool numbered = true;  // each state has an id
+    bool interned = true;  // and no text is kept
+    bool unused = true;    // none has extra keys
+    bool enough = true;    // none needs more members while it has extra keys
+    bool settled = true;   // nor while the last of these is not taken out of its language
 };
 
 // One open object or array of a text: its state, and what only this text knows.

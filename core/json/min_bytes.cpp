@@ -123,7 +123,8 @@ void MinBytes::settle_to_final() {
                     poll();
                     const Needed& next = out[option.target];
                     const uint64_t bytes = next.bytes + min_bytes_value(option.value, 0), count = next.count + 1;
-                    if (bytes + count * gaps_.comma_bytes() >= out[state].bytes + out[state].count * gaps_.comma_bytes())
+                    if (bytes + count * gaps_.comma_bytes() >=
+                        out[state].bytes + out[state].count * gaps_.comma_bytes())
                         continue;
                     out[state].bytes = bytes;
                     out[state].count = count;
@@ -313,15 +314,16 @@ uint32_t MinBytes::min_bytes_key(const Configuration& config) {
     if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey) {
         const uint32_t slot = rest_.only_slot(state);
         if (const Needed rest = needed(state, slot); rest.any == 0)
-            return plus(rest.bytes, (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth +
-                                        closed_by(frame, slot));
+            return plus(rest.bytes,
+                        (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth + closed_by(frame, slot));
     }
     uint32_t best = kFar, beside_extra = kFar;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!state->alive[slot]) continue;
         const Needed rest = needed(state, slot), others = without_any(rest);
-        beside_extra = std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() +
-                                                                     gaps_.closing_bytes(state) + closed_by(frame, slot)));
+        beside_extra =
+            std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state) +
+                                                          closed_by(frame, slot)));
         if (config.node != kNoNode) best = std::min(best, min_bytes_declared(frame, slot, set.trie[config.node], rest));
     }
     if (!config.state) return best;
@@ -351,7 +353,8 @@ uint32_t MinBytes::min_bytes_declared(const Frame* frame, uint32_t slot, const T
         }
         const uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes() +
                              min_bytes_option(*set.options[slot][key], state->depth);
-        best = std::min(best, plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
+        best =
+            std::min(best, plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
     }
     return plus(best, closed_by(frame, slot));
 }
@@ -384,9 +387,9 @@ uint32_t MinBytes::min_bytes_literal(const Configuration& config) {
 uint64_t MinBytes::min_bytes_first(const Configuration& config) {
     const uint64_t rest = min_bytes_rest(config.frame, true);
     if (!config.count) return rest;
-    return std::max(rest - std::min<uint64_t>(rest, config.count),
-                    gaps_.gap_bytes_left(config) + 1 + gaps_.closing_bytes(config.frame->state) +
-                        config.frame->around.least);
+    return std::max(
+        rest - std::min<uint64_t>(rest, config.count),
+        gaps_.gap_bytes_left(config) + 1 + gaps_.closing_bytes(config.frame->state) + config.frame->around.least);
 }
 
 // From a comma in an object.
