@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint32_t kMostStates = 50'000;
 constexpr size_t kMostStateBytes = 32u << 20;
+constexpr uint64_t kPending = 0x9E3779B97F4A7C15ull;
 
 void relocate(FrameState* state, const FrameState* from) {
     const auto* old = reinterpret_cast<const std::byte*>(from);
@@ -85,9 +86,10 @@ bool FrameStates::has_enough_members(const FrameState* state, uint64_t count) co
     return true;
 }
 
-// Of the extra keys of a container, whatever their order.
+// Of the extra keys of a container, whatever their order, and of the last one until it is taken out of the language.
 uint64_t FrameStates::used_keys(const Frame* frame) {
-    return frame->used ? mix(frame->used->sum, frame->state->id) : 0;
+    if (!frame->used) return 0;
+    return mix(frame->used->sum, frame->state->id) + (frame->pending ? mix(frame->used->hash, kPending) : 0);
 }
 
 uint32_t FrameStates::position_of(const FrameState* frame) const { return positions_.children[frame->child].position; }
@@ -298,7 +300,6 @@ Around FrameStates::around(const Frame* parent) {
         out.all_keys += used_keys(parent);
         if (!has_enough_members(state, parent->count)) {
             out.enough = false;
-            out.settled &= !parent->pending;
             out.used_keys += used_keys(parent);
         }
     }

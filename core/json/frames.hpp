@@ -98,7 +98,6 @@ struct Around {
     bool interned = true;  // and no text is kept
     bool unused = true;    // none has extra keys
     bool enough = true;    // none needs more members while it has extra keys
-    bool settled = true;   // nor while the last of these is not taken out of its language
 };
 
 // One open object or array of a text: its state, and what only this text knows.

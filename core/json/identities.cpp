@@ -60,16 +60,13 @@ uint64_t Identities::key_identity(const Configuration& config) {
 bool Identities::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
     const Frame* frame = config.frame;
     const Around& around = frame->around;
-    if (!around.interned || !around.settled || !frame->state->id || frame->tracking) return false;
+    if (!around.interned || !frame->state->id || frame->tracking) return false;
     uint64_t used = around.used_keys;
     if (exact && !around.unused) return false;
     if (frame->used || frame->pending) {
         if (exact) return false;
         const bool comma = config.mode == kNextKey;  // after it one more key has to come
-        if (comma || !states_.has_enough_members(frame->state, frame->count)) {
-            if (frame->pending) return false;
-            used += states_.used_keys(frame);
-        }
+        if (comma || !states_.has_enough_members(frame->state, frame->count)) used += states_.used_keys(frame);
     }
     uint64_t state = 0, node = 0, count = 0, gap = 0;
     // Nothing shorter follows whitespace that may be left out.

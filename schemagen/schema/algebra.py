@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 #: Disjuncts of one type in one value; beyond it a schema is refused instead of being compiled for minutes.
 MAX_DISJUNCTS = 1024
 
-#: Among so many keys that an object may have, some member is one of them by name; among more it is counted.
-MAX_COUNTED_KEYS = 32
+#: So many disjuncts of a product have their members chosen by name; where it would be more, members are counted.
+MAX_CHOSEN = 16
 
 #: Why there are too many disjuncts; within a smaller set there may be fewer.
 MULTIPLIED = "combining anyOf, oneOf, not and if multiplies their alternatives"
@@ -173,8 +173,8 @@ class Algebra:
             whole = dict.fromkeys(a for a in (*kept, *also) if meet(a, a) is not None)
             left = tuple(a for a in left if a not in kept)
             right = tuple(b for b in right if b not in also)
-        met = (disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
-        disjuncts = tuple(whole | dict.fromkeys(each for disjunct in met for each in _by_key(disjunct)))
+        met = dict.fromkeys(disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
+        disjuncts = tuple(whole | _by_keys(met))
         if inside is not None:
             disjuncts = _absorb(disjuncts, inside)
         if len(disjuncts) > self.max_disjuncts:
@@ -629,29 +629,49 @@ def _broken_rules(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:
     return broken
 
 
-def _by_key(disjunct: Any) -> Iterable[Any]:
-    """Yield a disjunct; where its keys are known, one for each key that its first count of some member can mean."""
-    keys = _closed_keys(disjunct) if isinstance(disjunct, ObjectDisjunct) and disjunct.counts else None
-    count = next((count for count in disjunct.counts if count.low == 1 and count.high is None), None) if keys else None
-    if keys is None or count is None:
-        yield disjunct
-        return
+def _by_keys(disjuncts: dict[Any, None]) -> dict[Any, None]:
+    """Return disjuncts with some members chosen by name, where their keys are known; as they were if those are too many."""
+    chosen = dict(disjuncts)
+    pending = [each for each in disjuncts if isinstance(each, ObjectDisjunct) and each.counts]
+    while pending:
+        disjunct = pending.pop()
+        ways = _ways(disjunct)
+        if ways is None:
+            continue
+        del chosen[disjunct]
+        chosen.update(dict.fromkeys(ways))
+        pending.extend(each for each in ways if each.counts)
+        if len(chosen) > MAX_CHOSEN:
+            return disjuncts
+    return chosen
+
+
+def _ways(disjunct: ObjectDisjunct) -> list[ObjectDisjunct] | None:
+    """Return one disjunct for each key that the first count of some member can mean; None if they are not few."""
+    count = next((count for count in disjunct.counts if count.low == 1 and count.high is None), None)
+    keys = None if count is None else _closed_keys(disjunct)
+    if count is None or keys is None:
+        return None
+    meant = [key for key in keys if matches(count.names, key)]
+    if len(meant) > MAX_CHOSEN:
+        return None
     others = tuple(other for other in disjunct.counts if other is not count)
-    for key in (key for key in keys if matches(count.names, key)):
+    ways: list[ObjectDisjunct] = []
+    for key in meant:
         properties = tuple(
             (name, intersection_of(value, count.value) if name == key else value) for name, value in disjunct.properties
         )
         chosen = replace(disjunct, properties=properties, required=disjunct.required | {key}, counts=others)
         if (settled := settle_object(chosen)) is not None:
-            yield from _by_key(settled)
+            ways.append(settled)
+    return ways
 
 
 def _closed_keys(disjunct: ObjectDisjunct) -> list[str] | None:
-    """Return the keys that an object may have, if no others are allowed and they are few."""
+    """Return the keys that an object may have, if no others are allowed."""
     if not any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules):
         return None
-    keys = [key for key, value in disjunct.properties if value is not NEVER]
-    return keys if len(keys) <= MAX_COUNTED_KEYS else None
+    return [key for key, value in disjunct.properties if value is not NEVER]
 
 
 def _some_member(names: ast.Regex, value: Expression) -> ObjectDisjunct:

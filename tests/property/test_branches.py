@@ -90,6 +90,13 @@ def _nested(count: int) -> Any:
     return schema
 
 
+def _counted(count: int) -> Any:
+    """Some member breaks each of three rules, among many keys: counted, as choices by name would multiply."""
+    known = {f"k{i}": {"type": ["integer", "string"]} for i in range(count + 1)}
+    rules = [{"not": {"additionalProperties": {"enum": [value, "x"]}}} for value in range(3)]
+    return {**_object(known, [], closed=True), "allOf": rules}
+
+
 #: A family -> how many branches its schemas have.
 FAMILIES: dict[Callable[[int], Any], tuple[int, ...]] = {
     _closed: (3, 40),
@@ -101,6 +108,7 @@ FAMILIES: dict[Callable[[int], Any], tuple[int, ...]] = {
     _conditions: (3, 24),
     _negations: (3, 12),
     _lists: (3, 12),
+    _counted: (3, 32),
     _nested: (3, 7),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import schemagen
+from schemagen.testing import mask_of
 from tools.fuzz import session, targets
 from tools.fuzz.shrinking import shrunk
 
@@ -75,6 +76,32 @@ def test_an_end_is_found_beside_contains(rules: dict[str, Any], begun: bytes, re
     assert matcher.accept_bytes(begun)
     assert matcher.tokens_to_finish() == len(rest)
     assert matcher.shortest_completion() == rest
+
+
+@pytest.mark.parametrize(
+    "extra", [{"const": "a"}, {"type": "string", "pattern": "^(a|bb)+$"}], ids=["const", "pattern"]
+)
+@pytest.mark.parametrize("forks", [0, 64])
+def test_a_budget_is_kept_where_keys_run_out(extra: dict[str, Any], forks: int) -> None:
+    """Whatever else was asked, the number of tokens that suffices does suffice, along the first token of each mask."""
+    short = {"const": "aaa"} if "const" in extra else {**extra, "minLength": 3, "maxLength": 5}
+    schema = {"type": "object", "additionalProperties": extra, "patternProperties": {"^.$": short}, "minProperties": 4}
+    vocabulary = schemagen.Vocabulary.byte_vocabulary()
+    matcher = schemagen.compile(schema, vocabulary, whitespace="compact", cache=None).matcher()
+    assert matcher.accept_bytes(b'{"[')
+    left = matcher.tokens_to_finish()
+    assert left is not None
+    for token in range(forks):
+        fork = matcher.fork()
+        if fork.accept_token(token):
+            fork.tokens_to_finish()
+    while not matcher.is_accepting():
+        within = mask_of(matcher, vocabulary, budget=left) - set(vocabulary.eos_token_ids)
+        assert matcher.accept_token(min(within))
+        left -= 1
+        needed = matcher.tokens_to_finish()
+        assert needed is not None
+        assert needed <= left
 
 
 @pytest.mark.parametrize("target", CASES)
