@@ -480,9 +480,24 @@ void Completions::make_room() {
     prepare();
     work_ = kNoLimit;  // a search may have ended with an exception
     if (known_.size() <= kMostKnown) return;
-    keys_.clear();
-    known_.clear();
+    keep_settled();
     ++epoch_;
+}
+
+void Completions::keep_settled() {
+    const KeyTable keys = std::exchange(keys_, {});
+    std::vector<Known> known = std::exchange(known_, {});
+    std::vector<uint32_t> number(known.size(), kNone);
+    uint32_t count = 0;
+    for (size_t id = 0; id < known.size(); ++id)
+        if (known[id].tokens < kUnasked) number[id] = count++;
+    if (count > kMostKnown / 2) return;
+    for (uint32_t id = 0; id < known.size(); ++id) {
+        if (number[id] == kNone) continue;
+        keys_.add(keys.key(id));
+        known_.push_back(known[id]);
+        if (known[id].next != kNone) known_.back().next = number[known[id].next];
+    }
 }
 
 }  // namespace schemagen

@@ -51,7 +51,8 @@ public:
     // The rest is for the masks of a budget (budget_masks.hpp), which ask many questions after one `make_room`.
     //
     // Configurations have numbers, equal ones where the shortest texts are the same; kNone if that depends on the text.
-    // The table of them may be dropped between two masks, not within one: then a new epoch begins.
+    // The table of them may be dropped between two masks, not within one: then a new epoch begins. Texts whose tokens
+    // were counted are kept, as budgets may rely on them, and a search from further on might find longer ones.
     void make_room();
     uint64_t epoch() const { return epoch_; }
     uint32_t number_of(const Configuration& config);
@@ -101,6 +102,7 @@ private:
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
     void prepare();
+    void keep_settled();
     uint32_t bound(const Configuration& config, uint32_t id);
     bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kUnasked; }
     void spend(uint64_t steps) {

@@ -22,6 +22,10 @@ public:
                    std::equal(key.begin(), key.end(), pool_.begin() + static_cast<ptrdiff_t>(begin));
         });
     }
+    std::vector<uint64_t> key(uint32_t id) const {
+        return {pool_.begin() + static_cast<ptrdiff_t>(id ? ends_[id - 1] : 0),
+                pool_.begin() + static_cast<ptrdiff_t>(ends_[id])};
+    }
     // Give the next number to a key that has none.
     uint32_t add(const std::vector<uint64_t>& key) {
         const auto id = static_cast<uint32_t>(ends_.size());
