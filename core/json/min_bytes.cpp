@@ -235,15 +235,19 @@ uint32_t MinBytes::min_bytes_rest(const Frame* frame, bool opened) {
     return best;
 }
 
+// From after a value in a container to after the container, which a slot closes.
+uint32_t MinBytes::min_bytes_slot(const FrameState* state, uint32_t slot) const {
+    const Needed rest = needed(state, slot);
+    return plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state));
+}
+
 // From the end of the value that a container is waiting for to after the container.
 uint32_t MinBytes::min_bytes_after(const FrameState* state) {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
     if (state->id && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
     uint32_t best = kFar;
-    for (const Move& move : positions_.children[state->child].moves) {
-        const Needed rest = needed(state, move.slot);
-        best = std::min(best, plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
-    }
+    for (const Move& move : positions_.children[state->child].moves)
+        best = std::min(best, min_bytes_slot(state, move.slot));
     if (state->id) {
         if (bytes_after_.size() <= state->id) bytes_after_.resize(state->id * 2 + 16, kFar);
         bytes_after_[state->id] = best;
@@ -262,9 +266,7 @@ uint32_t MinBytes::min_bytes_satisfied(const Frame* frame, uint32_t component) {
     for (size_t m = 0; m < child.moves.size(); ++m) {
         if (child.component[m] != component) continue;
         const uint32_t slot = child.moves[m].slot;
-        const Needed rest = needed(state, slot);
-        best = std::min(best, plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state) +
-                                                   closed_by(frame, slot)));
+        best = std::min(best, plus(min_bytes_slot(state, slot), closed_by(frame, slot)));
     }
     return best;
 }

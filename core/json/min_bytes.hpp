@@ -52,6 +52,7 @@ private:
     Needed needed(const FrameState* state, uint32_t slot) const;
     const std::vector<uint16_t>& owners(const FrameState* state) const;
     uint32_t closed_by(const Frame* frame, uint32_t slot) const;
+    uint32_t min_bytes_slot(const FrameState* state, uint32_t slot) const;
     uint32_t min_bytes_satisfied(const Frame* frame, uint32_t component);
     uint32_t min_bytes_rest(const Frame* frame, bool opened);
     uint32_t min_bytes_position(uint32_t id, const Frame* frame, bool repeated = false);

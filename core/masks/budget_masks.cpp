@@ -484,8 +484,7 @@ uint32_t BudgetMasks::keep_ends(uint32_t* words) {
     return static_cast<uint32_t>(ends.size());
 }
 
-// Take out the tokens after which the rest does not fit, but for those that go along the shortest
-// text.
+// Take out the tokens after which the rest does not fit, except those that go along the shortest text.
 uint32_t BudgetMasks::keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena) {
     std::vector<uint32_t> along(tables_.words(), 0);
     keep_text(config, along.data(), arena);

@@ -4,6 +4,8 @@
 // state they lead to, which is cached for all grammars (StringMasks::rest); those that close a string, by the tail
 // after the quote.
 //
+// The needs of a place are kept, so that a mask of another budget only splits its tokens again.
+//
 // Most tokens of a mask need no search: the text may end after them, or its rest was counted, or its end is further
 // away than the rest of the budget reaches with the longest token. If the work allowed for one mask does not suffice
 // for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to fit, those with

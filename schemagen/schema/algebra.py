@@ -29,7 +29,6 @@ from schemagen.schema.ir import (
     ANYTHING,
     NEVER,
     ArrayDisjunct,
-    Complement,
     Const,
     Intersection,
     ItemCount,
@@ -43,6 +42,7 @@ from schemagen.schema.ir import (
     ValueSet,
     complement_of,
     intersection_of,
+    meanings,
 )
 from schemagen.schema.numbers.rules import has_fractions_only, step_of
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
@@ -168,9 +168,9 @@ class Algebra:
             raise _too_many(len(left) * len(right), self.max_disjuncts)
         whole: dict[Disjunct, None] = {}
         if inside is not None and len(left) > 1 and len(right) > 1:
-            kept = [a for a in left if any(inside(a, b) for b in right)]
-            also = [b for b in right if any(inside(b, a) for a in left)]
-            whole = dict.fromkeys(a for a in (*kept, *also) if meet(a, a) is not None)
+            kept = dict.fromkeys(a for a in left if any(inside(a, b) for b in right))
+            also = dict.fromkeys(b for b in right if any(inside(b, a) for a in left))
+            whole = dict.fromkeys(each for each in kept | also if meet(each, each) is not None)
             left = tuple(a for a in left if a not in kept)
             right = tuple(b for b in right if b not in also)
         met = dict.fromkeys(disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
@@ -438,20 +438,7 @@ def expression_inside(inner: Expression, outer: Expression) -> bool:
     """Whether ``inner`` is plainly a part of ``outer``: equal, or with more conjuncts."""
     if inner is outer or inner is NEVER or outer is ANY:
         return True
-    return _meanings(outer) <= _meanings(inner)
-
-
-@lru_cache(maxsize=4096)
-def _meanings(expression: Expression) -> frozenset[Any]:
-    """Return a key for each conjunct, the same for places whose schemas read the same; cached, as most are met often."""
-    parts = expression.parts if isinstance(expression, Intersection) else (expression,)
-    return frozenset(map(_meaning, parts))
-
-
-def _meaning(part: Expression) -> Any:
-    if isinstance(part, Complement):
-        return "not", _meaning(part.inner)
-    return part.meaning if isinstance(part, SchemaRef) else part
+    return meanings(outer) <= meanings(inner)
 
 
 def _among(asked: tuple[Any, ...], given: tuple[Any, ...]) -> bool:

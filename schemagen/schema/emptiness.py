@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.language import is_empty
-from schemagen.schema.ir import Complement, Intersection, SchemaRef
+from schemagen.schema.ir import meanings
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
@@ -93,11 +93,6 @@ def _no_string(disjunct: StringDisjunct) -> bool:
 
 
 def _contradicts_itself(expression: Expression) -> bool:
-    """Whether one of its parts is the complement of another one: of a place whose schema reads the same."""
-    if not isinstance(expression, Intersection):
-        return False
-    broken = [part.inner for part in expression.parts if isinstance(part, Complement)]
-    if not broken:
-        return False
-    asked = {part.meaning for part in expression.parts if isinstance(part, SchemaRef)}
-    return any(isinstance(part, SchemaRef) and part.meaning in asked for part in broken)
+    """Whether one of its parts is the complement of another one, or of a place whose schema reads the same."""
+    found = meanings(expression)
+    return any(("not", each) in found for each in found)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import typing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors.pointers import pointer_of
@@ -130,6 +131,19 @@ def intersection_of(*parts: Expression) -> Expression:
     if len(flat) > 1:
         return Intersection(frozenset(flat), tuple(flat))
     return next(iter(flat), ANY)
+
+
+@lru_cache(maxsize=4096)
+def meanings(expression: Expression) -> frozenset[Any]:
+    """Return a key for each conjunct, the same for places whose schemas read the same; cached, as most are met often."""
+    parts = expression.parts if isinstance(expression, Intersection) else (expression,)
+    return frozenset(map(_meaning, parts))
+
+
+def _meaning(part: Expression) -> Any:
+    if isinstance(part, Complement):
+        return "not", _meaning(part.inner)
+    return part.meaning if isinstance(part, SchemaRef) else part
 
 
 def union_of(*parts: Expression) -> Expression:
