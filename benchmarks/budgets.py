@@ -11,6 +11,11 @@ Then come random texts over the vocabulary of a tokenizer, within budgets that o
 from which a random token is accepted.
 
     python benchmarks/budgets.py --only random --tokenizer llama3
+
+At last come texts of grammars over the same vocabulary, in the dialect of llguidance, each read by a new grammar: without a
+budget, within twice the tokens of the text, and within exactly its tokens.
+
+    python benchmarks/budgets.py --only grammar --tokenizer llama3
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import grammars
 import harness
 import numpy as np
 from harness import clock
@@ -160,6 +166,35 @@ def measure_random(vocabulary: schemagen.Vocabulary, case: str, texts: int, seed
     return {"min_new_tokens": grammar.min_new_tokens, "masks": len(times), "us": harness.aggregate(times)}
 
 
+#: The grammars of `grammars.cases` whose masks are made within a budget.
+GRAMMARS = ("C", "SQL", "JSON", "lines of Python")
+
+
+def grammar_cases() -> dict[str, tuple[dict[str, Any], int]]:
+    """Return by name a grammar and its texts, and how many times the tokens of a text may be written; 0: any number."""
+    cases = {case["id"]: case for case in grammars.cases()}
+    kinds = {"no budget": 0, "twice the tokens": 2, "its tokens": 1}
+    return {f"grammar, {name}, {kind}": (cases[name], most) for name in GRAMMARS for kind, most in kinds.items()}
+
+
+def measure_grammar(vocabulary: schemagen.Vocabulary, tokenizer: Any, case: dict[str, Any], most: int) -> dict[str, Any]:
+    """Return the CPU microseconds of the masks along the texts of a grammar."""
+    import schemagen
+
+    grammar = schemagen.compile(schemagen.Lark(case["grammar"], dialect="llguidance"), vocabulary, cache=None)
+    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
+    times = list[float]()
+    for text in case["texts"]:
+        matcher, ids = grammar.matcher(), harness.tokens_of(tokenizer, text)
+        for at, token in enumerate(ids):
+            start = time.process_time_ns()
+            matcher.fill_next_token_bitmask(words, 0, budget=len(ids) * most - at if most else None)
+            times.append((time.process_time_ns() - start) / 1e3)
+            if not matcher.accept_token(token):
+                raise AssertionError(f"{tokenizer.decode(ids[:at])!r} does not continue with {tokenizer.decode([token])!r}")
+    return {"masks": len(times), "us": harness.aggregate(times)}
+
+
 def walk(grammar: schemagen.Grammar, text: bytes, window: int, most: Callable[[int], int] | None) -> list[float]:
     """Return the microseconds of each mask in the windows of a text, whose bytes are tokens."""
     matcher = grammar.matcher()
@@ -194,11 +229,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{case}: {found[case]}", flush=True)
     import schemagen
 
-    vocabulary = schemagen.Vocabulary.from_tokenizer(harness.load_tokenizer(options.tokenizer))
+    tokenizer = harness.load_tokenizer(options.tokenizer)
+    vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer)
     for case in RANDOM:
         if options.only and options.only not in f"random {case}":
             continue
         found[case] = measure_random(vocabulary, case, options.texts, options.seed)
+        print(f"{case}: {found[case]}", flush=True)
+    for case, (grammar, most) in grammar_cases().items():
+        if options.only and options.only not in case:
+            continue
+        found[case] = measure_grammar(vocabulary, tokenizer, grammar, most)
         print(f"{case}: {found[case]}", flush=True)
     settings = {"window": options.window, "seed": options.seed, "tokenizer": Path(options.tokenizer).name}
     harness.write_result(options.out, "budgets", settings, {"cases": found})

@@ -28,7 +28,8 @@ Adjacency::Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& l
     numbers_ = before->numbers_;
     for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) {
         const Known& known = before->known_[lexeme];
-        known_[lexeme] = {known.beginning, kUnknown, known.free, known.last, nullptr, known.told, known.followed};
+        known_[lexeme] = {known.beginning,    kUnknown, known.free, known.last,
+                          known.bytes_to_end, nullptr,  known.told, known.followed};
     }
 }
 
@@ -177,6 +178,44 @@ Adjacency::When Adjacency::last(LexemeId id) {
         known = over_states(id, may_end).of(0);
     }
     return *known;
+}
+
+// The bytes from a state after a byte to an end that is well for all the asked beginnings, at most: counted round by
+// round, from such ends back.
+template <class Ends>
+uint32_t Adjacency::bytes_to(LexemeId lexeme, uint64_t asked, const Ends& ends) {
+    const std::vector<State>& states = states_of(lexeme);
+    std::vector<uint64_t> next(states.size());
+    ends_well_.resize(graph_.state_count());
+    for (State state : states) ends_well_[state] = graph_.end(state) ? ends(*graph_.end(state)) : 0;
+    const auto is_well = [&](State state) { return !(asked & ~ends_well_[state]); };
+    const auto goes_well = [&](State state) { return std::ranges::all_of(graph_.next(state), is_well); };
+    for (uint32_t bytes = 0;; ++bytes) {
+        if (std::ranges::all_of(states, goes_well)) return bytes;
+        poll();
+        for (size_t k = 0; k < states.size(); ++k) {
+            next[k] = ends_well_[states[k]];
+            for (State to : graph_.next(states[k])) next[k] |= ends_well_[to];
+        }
+        for (size_t k = 0; k < states.size(); ++k) ends_well_[states[k]] = next[k];
+    }
+}
+
+uint32_t Adjacency::bytes_to_end(LexemeId id) {
+    std::optional<uint32_t>& known = known_[id].bytes_to_end;
+    if (known) return *known;
+    if (states_of(id).empty()) return *(known = ContextFreeGrammar::kFar);
+    uint32_t most = 0;
+    const bool marked = grammar_.lexemes()[id].marked;
+    if (last(id) == When::kAlways)
+        most = bytes_to(id, 1, [&](Promise promise) { return uint64_t{!marked || lexer_.may_end(promise)}; });
+    if (!is_free(id)) after(id, beginning(id));  // tells of all others, too
+    for (size_t word = 0; word < known_[id].followed.size() && !is_free(id); ++word) {
+        const uint64_t beyond = this->beyond(id, word);
+        const auto ends = [&](Promise promise) { return beyond | kept(promise, word).always; };
+        most = std::max(most, bytes_to(id, known_[id].followed[word].always, ends));
+    }
+    return *(known = most);
 }
 
 size_t Adjacency::memory_bytes() const {

@@ -40,6 +40,9 @@ public:
     bool is_free(LexemeId lexeme);
     // When the text may end after it.
     When last(LexemeId lexeme);
+    // By how many bytes a text of the lexeme that has begun goes on, at most, to an end after which all may follow that
+    // always may; kFar if there are too many states to tell.
+    uint32_t bytes_to_end(LexemeId lexeme);
     // Lexemes that begin with the same bytes share a number, and may follow the same lexemes.
     uint32_t beginning(LexemeId lexeme);
     // Lexemes with the same number are followed by the same lexemes, and may be last alike.
@@ -60,6 +63,7 @@ private:
         uint32_t beginning = kUnknown, ending = kUnknown;
         std::optional<bool> free;
         std::optional<When> last;
+        std::optional<uint32_t> bytes_to_end;
         std::unique_ptr<std::vector<LexemeGraph::State>> states;
         size_t told = 0;               // beginnings that `followed` covers
         std::vector<Answer> followed;  // [beginning / 64]
@@ -78,6 +82,8 @@ private:
     Keeping keeping(Promise promise);
     template <class Ends>
     Answer over_states(LexemeId lexeme, const Ends& ends);
+    template <class Ends>
+    uint32_t bytes_to(LexemeId lexeme, uint64_t asked, const Ends& ends);
 
     const ContextFreeGrammar& grammar_;
     Kernel& kernel_;

@@ -57,6 +57,17 @@ bool ContextFreeAutomaton::find_lively() {
     return is_lively;
 }
 
+// Null where tables, lines or embedded languages decide how a text goes on, or where ends are searched for.
+const RestBounds* ContextFreeAutomaton::find_bounds() {
+    if (parsing_.tables || parsing_.indentation || !parsing_.embedded.empty() || !strands_.is_lively()) return nullptr;
+    if (bounds_) return bounds_.get();
+    Liveness liveness(grammar_, nullptr, parsing_.embedded, nullptr, adjacency_);
+    if (!liveness.is_lively()) return nullptr;
+    bounds_ = std::make_unique<RestBounds>(grammar_, liveness, adjacency_);
+    parser_->take(*bounds_);
+    return bounds_.get();
+}
+
 // Of tables the start may have no end though the rules have (lr_liveness.hpp): then nothing is viable.
 bool ContextFreeAutomaton::has_texts() {
     const bool begins = !parsing_.tables || !sets_[parser_->viable(parser_->start())].empty();
@@ -107,11 +118,13 @@ std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t b
 
 uint64_t ContextFreeAutomaton::memory_bytes() const {
     return heap_block(sizeof(*this)) + grammar_.memory_bytes() + sets_.memory_bytes() + parser_->memory_bytes() +
-           lexer_.memory_bytes() + adjacency_.memory_bytes() + strands_.memory_bytes();
+           lexer_.memory_bytes() + adjacency_.memory_bytes() + strands_.memory_bytes() +
+           (bounds_ ? heap_block(sizeof(RestBounds)) + bounds_->memory_bytes() : 0);
 }
 
 std::unique_ptr<MaskEngine> ContextFreeAutomaton::make_masks(const VocabularyTables& tables) {
-    return std::make_unique<LexemeMasks>(grammar_, *parser_, sets_, lexer_, strands_, tables);
+    return std::make_unique<LexemeMasks>(grammar_, *parser_, sets_, lexer_, strands_, tables,
+                                         [this] { return find_bounds(); });
 }
 
 }  // namespace schemagen

@@ -16,6 +16,7 @@
 #include "context_free/expectations.hpp"
 #include "context_free/indenting_parser.hpp"
 #include "context_free/lr_parser.hpp"
+#include "context_free/rest_bounds.hpp"
 #include "context_free/strands.hpp"
 
 namespace schemagen {
@@ -66,6 +67,7 @@ private:
     std::unique_ptr<Parser> make_parser();
     bool find_lively();
     std::unique_ptr<LrLiveness> lr_liveness();
+    const RestBounds* find_bounds();
 
     std::shared_ptr<SharedAutomata> shared_;
     Allowance allowance_;
@@ -77,6 +79,7 @@ private:
     std::vector<SymbolId> pruned_;  // see Liveness
     bool has_lively_rules_;         // see Liveness
     bool is_lively_ = false;        // see Strands
+    std::unique_ptr<RestBounds> bounds_;
     std::unique_ptr<Parser> parser_;
     Strands strands_;
 };

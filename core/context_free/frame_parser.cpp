@@ -510,10 +510,11 @@ std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId termin
 }
 
 size_t FrameParser::memory_bytes() const {
-    size_t bytes = continuations_.memory_bytes() + met_.capacity() / 8 + kind_keys_.memory_bytes() +
-                   return_lists_.memory_bytes() + vectors_.memory_bytes() + states_.memory_bytes() +
-                   frame_index_.memory_bytes() + shifts_.memory_bytes() + unions_.memory_bytes() +
-                   (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
+    size_t bytes = continuations_.memory_bytes() +
+                   (rests_ ? heap_block(sizeof(FrameRests)) + rests_->memory_bytes() : 0) + met_.capacity() / 8 +
+                   kind_keys_.memory_bytes() + return_lists_.memory_bytes() + vectors_.memory_bytes() +
+                   states_.memory_bytes() + frame_index_.memory_bytes() + shifts_.memory_bytes() +
+                   unions_.memory_bytes() + (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
     bytes += heap_bytes(frames_) + heap_bytes(views_) + heap_bytes(kinds_) + heap_bytes(ignored_);
     for (const Frame& frame : frames_) bytes += heap_bytes(frame.min_bytes_after);
     for (const auto& [_, all] : distances_) bytes += heap_node(sizeof(*distances_.begin())) + heap_bytes(all);

@@ -25,6 +25,7 @@
 
 #include "context_free/allowance.hpp"
 #include "context_free/continuations.hpp"
+#include "context_free/frame_rests.hpp"
 #include "context_free/parser.hpp"
 #include "util/pair_map.hpp"
 
@@ -43,10 +44,16 @@ public:
     uint32_t min_bytes(ParserState state) override;
     std::span<const Distance> distances(ParserState state) override;
     std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override;
+    void take(const RestBounds& bounds) override { rests_ = std::make_unique<FrameRests>(*this, bounds); }
+    uint32_t most_bytes(ParserState state) override { return rests_ ? rests_->bytes(state) : ContextFreeGrammar::kFar; }
+    std::span<const Distance> most_distances(ParserState state) override {
+        return rests_ ? rests_->distances(state) : std::span<const Distance>{};
+    }
     size_t memory_bytes() const override;
 
 private:
     friend class Continuations;
+    friend class FrameRests;
     using VectorId = uint32_t;
     using Items = std::vector<ItemId>;
     static constexpr FrameId kRoot = 0;  // returns out of the grammar
@@ -119,7 +126,8 @@ private:
     std::vector<uint32_t> min_bytes_;        // [state], likewise
     std::unordered_map<ParserState, std::vector<Distance>> distances_;
     Continuations continuations_{*this};
-    std::vector<bool> met_;  // [item], of one state; none is left set
+    std::unique_ptr<FrameRests> rests_;  // if there are bounds
+    std::vector<bool> met_;              // [item], of one state; none is left set
     ParserState start_ = kNoParse;
 };
 

@@ -9,9 +9,11 @@
 namespace schemagen {
 
 LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
-                         Strands& strands, const VocabularyTables& tables)
+                         Strands& strands, const VocabularyTables& tables,
+                         std::function<const RestBounds*()> find_bounds)
     : grammar_(grammar),
       parser_(parser),
+      sets_(sets),
       lexer_(lexer),
       strands_(strands),
       tables_(tables),
@@ -21,7 +23,8 @@ LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       scans_(lexer, sets, classes_, tables, kept_),
       plan_ids_(parser),
       after_ids_(parser),
-      plans_{{&nothing_, {}, {}}} {}
+      plans_{{&nothing_, {}, {}, 0}},
+      find_bounds_(std::move(find_bounds)) {}
 
 const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     auto it = lexer_masks_.find(lexer);
@@ -38,6 +41,99 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     bytes_ += heap_node(sizeof(*lexer_masks_.begin())) + heap_bytes(mask.scans);
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
+
+// ---- how much is left ---------------------------------------------------------------------------------------------
+
+// After a terminal that has begun, at most.
+uint32_t LexemeMasks::most_after(ParserState state, SymbolId terminal) {
+    uint32_t after = kFar;
+    if (grammar_.is_ignored(terminal)) {
+        after = parser_.most_bytes(state);
+    } else {
+        const auto all = parser_.most_distances(state);
+        const auto at = std::ranges::lower_bound(all, terminal, {}, &Distance::terminal);
+        if (at != all.end() && at->terminal == terminal) after = at->bytes;
+    }
+    return std::min(bounds_->of_begun(terminal) + after, kFar);
+}
+
+// The same after any terminal that may begin.
+uint32_t LexemeMasks::most_from(ParserState state) {
+    if (!bounds_) return kFar;
+    if (most_from_.size() <= state) most_from_.resize(state + 1, kUnknown);
+    if (most_from_[state] != kUnknown) return most_from_[state];
+    uint32_t most = 0;
+    for (LexemeId lexeme : sets_[parser_.viable(state)])
+        most = std::max(most, most_after(state, grammar_.lexemes()[lexeme].terminal));
+    return most_from_[state] = most;
+}
+
+// Bounds are made for the first mask within a budget; plans from before have none, and are made again.
+uint32_t LexemeMasks::most_left(const Configuration& config, Arena& arena) {
+    if (find_bounds_) {
+        bounds_ = std::exchange(find_bounds_, nullptr)();
+        plan_ids_.clear();
+        after_ids_.clear();
+        plans_.resize(1);
+        masks_.clear();
+    }
+    if (!bounds_) return kFar;
+    const Mask* known = masks_.find(config.state);
+    if (!known) {
+        Words words(tables_.words());
+        fill(config, words.data(), arena);
+        known = masks_.find(config.state);
+    }
+    return known->most_left;
+}
+
+bool LexemeMasks::add_near(const Configuration& config, uint32_t bytes, uint32_t* words) {
+    if (!bounds_) return false;
+    for (const Strand& strand : strands_[config.state])
+        if (!strand.promise) add_near(strand.parser, strand.lexer, bytes, words);
+    return true;
+}
+
+void LexemeMasks::add_near(ParserState parser, LexerState lexer, uint32_t bytes, uint32_t* words) {
+    const LexerMask& mask = lexer_mask(lexer);
+    const std::vector<Lexer::Component> components = lexer_.components(lexer);
+    for (const Lexer::Component& each : components)
+        if (most_after(parser, grammar_.lexemes()[each.lexeme].terminal) <= bytes)
+            scans_.of(each)->inner.add_to(words, tables_.words());
+    seen_.reset();
+    each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) {
+        if (const ParserState after = strands_.after(parser, lexeme)) add_near_tails(after, tails, bytes, words);
+    });
+    for (const auto& [lexeme, scan] : mask.scans) {
+        const ParserState after = scan->ends ? strands_.after(parser, lexeme) : kNoParse;
+        if (!after) continue;
+        Words next(tables_.words());
+        add_near(after, lexer_.start(parser_.viable(after)), bytes, next.data());
+        for (size_t w = 0; w < next.size(); ++w) words[w] |= next[w] & (scan->beginning ? (*scan->beginning)[w] : ~0u);
+    }
+}
+
+void LexemeMasks::add_near_tails(ParserState state, TailTree::NodeId node, uint32_t bytes, uint32_t* words) {
+    if (seen_.find(state, node) != PairMap::kNone || seen_.size() == kMostWalked) return;
+    seen_.insert(state, node, 0);
+    const LexemeSets::SetId viable = parser_.viable(state);
+    const auto is_near = [&](LexemeId lexeme) {
+        return !sets_.has(viable, lexeme) || most_after(state, grammar_.lexemes()[lexeme].terminal) <= bytes;
+    };
+    const TailTree::Step& step = this->step(state, node);
+    if (step.taken.count && most_from(state) <= bytes) {
+        step.taken.add_to(words, tables_.words());
+    } else if (step.taken.count) {
+        for (const TailTree::Group& group : scans_.tails().groups(node))
+            if (!classes_.promises(group.tail) && sets_.meet(classes_.begun(group.tail), viable) &&
+                std::ranges::all_of(sets_[classes_.begun(group.tail)], is_near))
+                group.tokens->add_to(words, tables_.words());
+    }
+    for (const auto& [lexeme, below] : step.next)
+        if (const ParserState after = strands_.after(state, lexeme)) add_near_tails(after, below, bytes, words);
+}
+
+// ---- plans --------------------------------------------------------------------------------------------------------
 
 // Makes a plan part by part. A part that looks further down the stack than some entries on top is left open, unless all
 // of the plan does; the other parts depend only on these entries.
@@ -147,6 +243,7 @@ void LexemeMasks::add_after(ParserState state, TailTree::NodeId node, Parts& par
 
 void LexemeMasks::add_plan(ParserState state, const Plan& plan, Parts& parts) {
     parts.push_back(plan.decided);
+    most_left_ = std::max(most_left_, plan.most_left);
     for (const TailTree::Group& group : plan.asked)
         if (classes_.may_follow(state, group.tail)) parts.push_back(group.tokens);
     for (const auto& [lexeme, node] : plan.open)
@@ -174,13 +271,17 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
 uint32_t LexemeMasks::make_whole_plan(ParserState parser, LexerState lexer) {
     const LexerMask& mask = lexer_mask(lexer);
     Parts parts{mask.inner};
+    const uint32_t around = std::exchange(most_left_, bounds_ ? 0 : kFar);
+    for (const Lexer::Component& component : lexer_.components(lexer))
+        if (bounds_)
+            most_left_ = std::max(most_left_, most_after(parser, grammar_.lexemes()[component.lexeme].terminal));
     std::vector<std::pair<ParserState, TailTree::NodeId>> begin;
     each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) {
         if (const ParserState after = strands_.after(parser, lexeme)) begin.emplace_back(after, tails);
     });
     if (!begin.empty()) add_tails(begin, parts);
     bytes_ += sizeof(Plan);
-    plans_.push_back({unions_.of(std::move(parts)), {}, {}});
+    plans_.push_back({unions_.of(std::move(parts)), {}, {}, std::exchange(most_left_, around)});
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
     plan_ids_.insert(lexer, parser, 0, id);
     return id;
@@ -231,9 +332,12 @@ void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Meetings& meeti
 // The tokens of a node that are taken there; returns what else there is.
 const TailTree::Step& LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Parts& parts) {
     const TailTree::Step& step = this->step(state, node);
-    if (step.taken.count) parts.push_back(&step.taken);
+    if (step.taken.count) {
+        parts.push_back(&step.taken);
+        most_left_ = std::max(most_left_, most_from(state));
+    }
     for (const TailTree::Group& group : step.asked)
-        if (classes_.may_follow(state, group.tail)) parts.push_back(group.tokens);
+        if (classes_.may_follow(state, group.tail)) parts.push_back(group.tokens), most_left_ = kFar;
     return step;
 }
 
@@ -274,10 +378,10 @@ void LexemeMasks::make_room() {
     if (memory_bytes() < most) return;
     masks_.sweep();
     std::vector<TokenSet> left;
-    masks_.each([&](const TokenSet* mask) { left.push_back(*mask); });
+    masks_.each([&](const Mask& mask) { left.push_back(*mask.tokens); });
     forget_parts();
     size_t k = 0;
-    masks_.each([&](const TokenSet*& mask) { mask = unions_.keep_again(left[k++]); });
+    masks_.each([&](Mask& mask) { mask.tokens = unions_.keep_again(left[k++]); });
     if (memory_bytes() < most / 2) return;
     masks_.clear();
     forget_parts();
@@ -292,6 +396,7 @@ void LexemeMasks::forget_parts() {
     unions_.clear();
     kept_.clear();
     classes_.forget();
+    most_from_ = {};
     bytes_ = 0;
 }
 
@@ -302,27 +407,37 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
     make_room();
     Words read;  // token by token
     Parts parts;
+    most_left_ = 0;
     for (const Strand& strand : strands_[set]) {
         if (!strand.promise && strands_.is_lively()) {
             add_strand(strand.parser, strand.lexer, parts);
         } else {
             read.resize(tables_.words(), 0);
             read_all(strand, read.data());
+            most_left_ = kFar;
         }
     }
     if (!read.empty()) parts.push_back(unions_.keep(read));
     if (strands_.accepting(set)) parts.push_back(&eos_);
     const TokenSet* mask = unions_.of(std::move(parts));
     mask->copy_to(words, tables_.words());
-    masks_.add(set, 0) = mask;
+    masks_.add(set, 0) = {mask, most_left_};
     return mask->count;
 }
 
+bool LexemeMasks::stays(const Configuration& config, Slice::Set slices) {
+    for (const Strand& strand : strands_[config.state]) {
+        if (strand.promise) return false;
+        slices &= classes_.loops().without_cuts(strand.lexer);
+    }
+    return slices != 0;
+}
+
 bool LexemeMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    const auto* known = masks_.find(config.state);
+    const Mask* known = masks_.find(config.state);
     if (!known) return false;
-    allowed = (*known)->count;
-    (*known)->copy_to(words, tables_.words());
+    allowed = known->tokens->count;
+    known->tokens->copy_to(words, tables_.words());
     return true;
 }
 

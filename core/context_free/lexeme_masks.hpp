@@ -23,6 +23,7 @@
 
 #include "automata/mask_cache.hpp"
 #include "context_free/lexeme_scans.hpp"
+#include "context_free/rest_bounds.hpp"
 #include "context_free/state_memo.hpp"
 #include "masks/mask_engine.hpp"
 #include "util/heap.hpp"
@@ -31,10 +32,14 @@ namespace schemagen {
 
 class LexemeMasks final : public MaskEngine {
 public:
+    // `find_bounds`: of the rest of texts, for masks within budgets; null if they are not to be had.
     LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Strands& strands,
-                const VocabularyTables& tables);
+                const VocabularyTables& tables, std::function<const RestBounds*()> find_bounds);
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
+    bool stays(const Configuration& config, Slice::Set slices) override;
+    uint32_t most_left(const Configuration& config, Arena& arena) override;
+    bool add_near(const Configuration& config, uint32_t bytes, uint32_t* words) override;
     size_t memory_bytes() const override {
         return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + masks_.bytes() + plan_ids_.memory_bytes() +
                after_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
@@ -42,6 +47,7 @@ public:
     }
 
 private:
+    static constexpr uint32_t kFar = Automaton::kFar, kUnknown = UINT32_MAX;
     using Words = TokenSet::Words;
     using Parts = TokenUnions::Parts;
     // Of a state of the lexer: what stays in any of its lexemes, and for each what else there is.
@@ -56,9 +62,14 @@ private:
         const TokenSet* decided;
         std::vector<std::pair<LexemeId, TailTree::NodeId>> open;  // the tokens of a node after a lexeme
         std::vector<TailTree::Group> asked;
+        uint32_t most_left = kFar;  // after any of its tokens: see MaskEngine
         bool is_decided() const { return open.empty() && asked.empty(); }
     };
     class PlanMaker;
+    uint32_t most_after(ParserState state, SymbolId terminal);
+    uint32_t most_from(ParserState state);
+    void add_near(ParserState parser, LexerState lexer, uint32_t bytes, uint32_t* words);
+    void add_near_tails(ParserState state, TailTree::NodeId node, uint32_t bytes, uint32_t* words);
     const TailTree::Step& step(ParserState state, TailTree::NodeId node);
     const TokenSet* leaf_after(ParserState state, TailTree::NodeId node);
     uint32_t plan_after(ParserState state, TailTree::NodeId node);
@@ -86,6 +97,7 @@ private:
     static constexpr uint32_t kTop = 3;          // entries of a stack that may decide a part of a plan
     const ContextFreeGrammar& grammar_;
     Parser& parser_;
+    const LexemeSets& sets_;
     Lexer& lexer_;
     Strands& strands_;
     const VocabularyTables& tables_;
@@ -99,7 +111,15 @@ private:
     StateMemo after_ids_;  // of a node
     std::deque<Plan> plans_;
     PairMap seen_;  // (state, node), while tails are walked or a plan is followed
-    MaskCache<StrandSet, const TokenSet*> masks_;
+    struct Mask {
+        const TokenSet* tokens;
+        uint32_t most_left;
+    };
+    MaskCache<StrandSet, Mask> masks_;
+    std::function<const RestBounds*()> find_bounds_;
+    const RestBounds* bounds_ = nullptr;
+    std::vector<uint32_t> most_from_;  // [state of the parser], if it was asked for
+    uint32_t most_left_ = 0;           // after the tokens that are being collected
     size_t bytes_ = 0;
 };
 

@@ -36,11 +36,17 @@ public:
     bool is_lively();
     // Sorted; empty if nothing has to be pruned.
     const std::vector<SymbolId>& pruned() const { return pruned_; }
+    using Classes = NeighbourClasses::Set;
+    const NeighbourClasses& classes() const { return classes_; }
+    // The classes that may be read last at an item; known once `is_lively` was asked.
+    Classes entered(ItemId item) const { return entered_[item]; }
+    // Those that may be last in the rule of an item which goes on after one of them, by pairs that may always be
+    // neighbours.
+    Classes ends(ItemId item, unsigned last) const { return at(ends_, item, last); }
     // If it is not, a rule that may have no end; else the start.
     SymbolId stuck_rule() const { return stuck_rule_; }
 
 private:
-    using Classes = NeighbourClasses::Set;
     using Ends = std::vector<Classes>;  // [item][class read last]: the classes that may be last in the rule
     // A rule that ends with one of some classes.
     struct Ending {

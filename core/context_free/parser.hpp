@@ -57,7 +57,7 @@ private:
     uint32_t lowest_ = UINT32_MAX;
 };
 
-// A terminal, and a lower bound of the bytes to the nearest end after it.
+// A terminal, and a bound of the bytes to the nearest end after it.
 struct Distance {
     SymbolId terminal;
     uint32_t bytes;
@@ -65,6 +65,7 @@ struct Distance {
 };
 
 class LrParser;
+class RestBounds;
 
 // Which stack a configuration is where these are stacks, and what else.
 struct StackOf {
@@ -89,6 +90,10 @@ public:
     // For each viable terminal, sorted: a lower bound of the bytes to the end after it, found without shifting. Valid
     // until the next call.
     virtual std::span<const Distance> distances(ParserState state) = 0;
+    // The same from above, of a parser to which bounds of the grammar were given; kFar, and no terminal, if unknown.
+    virtual void take(const RestBounds&) {}
+    virtual uint32_t most_bytes(ParserState) { return ContextFreeGrammar::kFar; }
+    virtual std::span<const Distance> most_distances(ParserState) { return {}; }
     // Rules being read, innermost first, for messages; finished ones may be left out. With a terminal that may follow,
     // only the rules that go on with it.
     virtual std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) = 0;

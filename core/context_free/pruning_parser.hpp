@@ -34,6 +34,9 @@ public:
     ParserState united(ParserState one, ParserState other) override { return inner_->united(one, other); }
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(state); }
     std::span<const Distance> distances(ParserState state) override { return inner_->distances(state); }
+    void take(const RestBounds& bounds) override { inner_->take(bounds); }
+    uint32_t most_bytes(ParserState state) override { return inner_->most_bytes(state); }
+    std::span<const Distance> most_distances(ParserState state) override { return inner_->most_distances(state); }
     std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override {
         return inner_->open_rules(state, terminal);
     }

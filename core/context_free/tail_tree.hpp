@@ -37,6 +37,7 @@ public:
     TailTree(const TailClasses& classes, const LexemeSets& sets, const VocabularyTables& tables, TokenSets& tokens)
         : classes_(classes), sets_(sets), tables_(tables), tokens_(tokens), nodes_(1) {}
     NodeId add(const std::vector<Group>& groups);
+    const std::vector<Group>& groups(NodeId node) const { return nodes_[node].groups; }
     // Falls from a node to the nodes after it.
     uint32_t depth(NodeId node) const { return nodes_[node].depth; }
     // Where these lexemes are viable.

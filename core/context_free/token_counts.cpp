@@ -13,7 +13,7 @@ TokenCounter::TokenCounter(const TokenCount& count, Automaton& automaton, const 
                            StringMasks& strings, uint32_t reach)
     : count_(count),
       ends_(automaton, tables),
-      budgets_(ends_, automaton, tables, strings),
+      budgets_(ends_, automaton, tables, strings, nullptr),
       automaton_(automaton),
       tables_(tables),
       reach_(count.most == TokenCount::kNoBound ? 0

@@ -1,6 +1,7 @@
 #include "masks/budget_masks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_set>
 
 #include "automata/token_walk.hpp"
@@ -24,12 +25,14 @@ bool begins_key(std::string_view tail) {
 
 }  // namespace
 
-BudgetMasks::BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+BudgetMasks::BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings,
+                         MaskEngine* engine)
     : ends_(ends),
       automaton_(automaton),
       guide_(guide_of(automaton)),
       tables_(tables),
       strings_(strings),
+      engine_(engine),
       string_view_(automaton.facets().strings),
       containers_(automaton.facets().containers),
       longest_(std::max(tables.longest_token(), 1u)) {}
@@ -87,6 +90,39 @@ bool BudgetMasks::split_within(const Configuration& config, uint32_t budget, Are
     if (is_sure && needs_.most < budget) note_most(config, {needs_.most + 1, most_of(config).exact});
     split_by(needs_, budget);
     return is_sure;
+}
+
+// The same of the tokens of a mask, where the engine knows that most of them fit: only the others are read.
+bool BudgetMasks::split_told(const Configuration& config, uint32_t budget, const uint32_t* words, Arena& arena) {
+    constexpr size_t kMostOpen = 4096;  // from which on a walk over the vocabulary is shorter
+    told_.assign(tables_.words(), 0);
+    if (!is_told() || !engine_->add_near(config, budget - 1, told_.data())) return split_within(config, budget, arena);
+    open_.clear();
+    for (uint32_t w = 0; w < tables_.words() && open_.size() <= kMostOpen; ++w)
+        for (uint32_t left = words[w] & ~told_[w]; left; left &= left - 1)
+            open_.push_back(w * 32 + static_cast<uint32_t>(std::countr_zero(left)));
+    if (open_.size() > kMostOpen) return split_within(config, budget, arena);
+    ends_.limit_work(kMostWork);
+    std::erase_if(open_, [&](uint32_t token) {
+        return tables_.is_eos(token) || need_after(config, token, budget - 1, arena) < budget;
+    });
+    split_.clear();
+    split_.fit.add(Tokens{{}, told_.data()});
+    split_.far.add(Tokens{open_});
+    return ends_.end_work();
+}
+
+// The tokens needed after a token, likewise.
+uint32_t BudgetMasks::need_after(const Configuration& config, uint32_t token, uint32_t budget, Arena& arena) {
+    poll();
+    const Arena::Mark mark = arena.mark();
+    Configuration next = config;
+    const std::string_view bytes = tables_.token(token);
+    const bool reads = std::all_of(bytes.begin(), bytes.end(),
+                                   [&](char byte) { return automaton_.step(next, static_cast<uint8_t>(byte), arena); });
+    const uint32_t need = reads ? need_within(next, budget, arena) : kNever;
+    arena.release(mark);
+    return need;
 }
 
 // The same with the exact need of each token, whatever the budget, so that the result can be kept.
@@ -208,7 +244,12 @@ bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena
             });
         },
         [&](uint32_t node, const Configuration& at, size_t depth) {
-            return &trie == &tables_.all() && each_class(node, at, depth, arena, ask, visit);
+            if (&trie != &tables_.all()) return false;
+            if (engine_ && node != trie.root() && engine_->stays(at, tables_.slices().below[node])) {
+                visit(Tokens{trie.tokens_below(node).subspan(trie.tokens_at(node).size())}, ask(at));
+                return true;
+            }
+            return each_class(node, at, depth, arena, ask, visit);
         });
     return ends_.end_work();
 }
@@ -373,6 +414,15 @@ bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
     return most.tokens != kUnasked && most.tokens <= budget;
 }
 
+// The same by the engine of the masks.
+bool BudgetMasks::is_told_far(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (!is_told()) return false;
+    const uint32_t most = engine_->most_left(config, arena);
+    if (most >= Automaton::kFar) return false;
+    if (most < budget) note_most(config, {most + 1, false});
+    return most < budget;
+}
+
 // Keep the tokens that go along the shortest text and bring the end nearer with each; returns how many.
 uint32_t BudgetMasks::keep_text(const Configuration& config, uint32_t* kept, Arena& arena) {
     const Trie& trie = tables_.all();
@@ -430,6 +480,7 @@ bool BudgetMasks::is_alone(const Configuration& config, Arena& arena) {
 uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
                               Arena& arena) {
     prepare();
+    if (is_told_far(config, budget, arena)) return allowed;
     const bool accepting = automaton_.accepting(config);
     const uint32_t most = ends_.most(config);
     if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
@@ -441,7 +492,7 @@ uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint
     bool by_text = guide_.text_matters(config);
     if (is_alone(config, arena)) {
         if (is_far(config, budget)) return allowed;
-        if (!split_within(config, budget, arena) && !accepting) return keep_text_beside(config, words, arena);
+        if (!split_told(config, budget, words, arena) && !accepting) return keep_text_beside(config, words, arena);
     } else if (!by_text) {
         if (is_far(config, budget)) return allowed;
         // Near the end some token most likely does not fit, so it is not asked first whether all do.

@@ -6,6 +6,9 @@
 //
 // The needs of a place are kept, so that a mask of another budget only splits its tokens again.
 //
+// Engines that bound the rest of a text after its tokens (MaskEngine::most_left, add_near) answer for most tokens of a
+// grammar near the end of a budget, and for all of them far from it.
+//
 // Most tokens of a mask need no search: the text may end after them, or its rest was counted, or its end is further
 // away than the rest of the budget reaches with the longest token. If the work allowed for one mask does not suffice
 // for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to fit, those with
@@ -24,6 +27,7 @@
 #include "automata/string_masks.hpp"
 #include "automata/string_view.hpp"
 #include "masks/completion.hpp"
+#include "masks/mask_engine.hpp"
 #include "util/heap.hpp"
 #include "util/key_table.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -32,7 +36,9 @@ namespace schemagen {
 
 class BudgetMasks {
 public:
-    BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
+    // `engine`: that of the masks, or null if they are not to be had.
+    BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings,
+                MaskEngine* engine);
     // Take out of a mask the tokens after which more than `budget` - 1 would be needed. Returns how many are left.
     uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
@@ -101,6 +107,9 @@ private:
     Most known_most(const Configuration& config, uint32_t id) const;
     void note_most(const Configuration& config, Most most);
     bool is_surely_far(const Configuration& config, uint32_t budget) const;
+    // Whether the bytes that the engine tells are as many tokens at most.
+    bool is_told() const { return engine_ && ends_.spelling().spells_all(); }
+    bool is_told_far(const Configuration& config, uint32_t budget, Arena& arena);
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t most_needed(const Configuration& config, Arena& arena, bool exact);
     uint32_t most_inside(const Configuration& config, Arena& arena);
@@ -108,7 +117,9 @@ private:
     bool is_alone(const Configuration& config, Arena& arena);
     bool is_given_up(const Configuration& config);
     uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
+    uint32_t need_after(const Configuration& config, uint32_t token, uint32_t budget, Arena& arena);
     bool split_within(const Configuration& config, uint32_t budget, Arena& arena);
+    bool split_told(const Configuration& config, uint32_t budget, const uint32_t* words, Arena& arena);
     bool split_exactly(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
@@ -138,9 +149,11 @@ private:
     CompletionGuide& guide_;
     const VocabularyTables& tables_;
     StringMasks& strings_;
+    MaskEngine* engine_;
     StringView* string_view_;
     ContainerView* containers_;
     Split split_;
+    std::vector<uint32_t> told_, open_;                      // tokens that the engine knows to fit, others that do not
     std::vector<std::pair<uint32_t, uint32_t>> tail_needs_;  // (tail that can be read, tokens needed after it)
     Needs needs_;                                            // of the last place
     KeyTable place_keys_;                                    // exact identities of places

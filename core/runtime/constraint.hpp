@@ -79,7 +79,7 @@ private:
               automaton(std::move(automaton_)),
               masks(make_masks(*automaton, tables, shared->strings)),
               completions(*automaton, tables),
-              budget_masks(completions, *automaton, tables, shared->strings) {}
+              budget_masks(completions, *automaton, tables, shared->strings, masks.get()) {}
         std::shared_ptr<SharedAutomata> shared;
         std::shared_ptr<Automaton> automaton;
         std::unique_ptr<MaskEngine> masks;

@@ -13,6 +13,8 @@ from tests.property.test_budget import compare_shortest
 
 _PIECES = [*(bytes([byte]) for byte in b"abcn# "), b"ab", b"a#", b"n ", b"bc#"]
 TOY = Vocabulary.from_tokens([b"", *_PIECES], eos_token_ids=[0])
+#: With every byte, so that bounds in bytes are bounds in tokens.
+FULL = Vocabulary.from_tokens([b"", *_PIECES, *({bytes([byte]) for byte in range(256)} - {*_PIECES})], eos_token_ids=[0])
 #: Each of its rules is many others, and may be itself.
 _AMBIGUOUS = r"""
 start: /a+/ | /a+/ "ab"? | "n" x x
@@ -21,6 +23,14 @@ y: x | y | /c(a|b)*c/*
 %ignore " "
 %ignore / +/
 """
+#: Names need blanks around them, and a comment the end of its line. One kind of statement opens others, which need much.
+_STATEMENTS = r"""
+start: s+
+s: "ba" s s "ab" | "n" NAME "#" | "aa" s ["c" s] | "#"
+NAME: /[abc]+/
+%ignore " "
+%ignore /nn[ab]*n/
+"""
 #: Name -> text of the grammar, and options. In the second and third words need a blank between them.
 _GRAMMARS = {
     "ambiguous": (_AMBIGUOUS, {"parser": "earley"}),
@@ -28,6 +38,10 @@ _GRAMMARS = {
     "words, earley": ('start: (NAME "b")* NAME "#"\nNAME: /[abcn]+/\n%ignore " "', {"parser": "earley"}),
     "brackets": ('start: "a" start? "b" | "c" start "n"', {"parser": "lalr"}),
     "sums": ('start: start "#" start | "n" | "a" start "b"', {"parser": "earley"}),
+    "statements": (_STATEMENTS, {"parser": "earley"}),
+    "statements, reserved": (_STATEMENTS, {"parser": "earley", "keywords": "reserved"}),
+    "statements, basic": (_STATEMENTS, {"parser": "earley", "lexer": "basic"}),
+    "statements, dialect": (_STATEMENTS, {"dialect": "llguidance"}),
     "longest": ("start: A B\nA: /a+b?/\nB: /b+c/", {"parser": "lalr", "lexer": "basic"}),
 }
 GRAMMARS = {
@@ -42,21 +56,22 @@ def test_the_completion_is_the_first_of_the_shortest(name: str) -> None:
     assert compare_shortest(GRAMMARS[name], _PIECES, random.Random(name), walks=12, steps=4, limit=5) >= 12
 
 
+@pytest.mark.parametrize("vocabulary", [TOY, FULL], ids=["toy", "bytes"])
 @pytest.mark.parametrize("name", GRAMMARS)
-def test_a_mask_has_the_tokens_behind_which_the_rest_fits(name: str) -> None:
+def test_a_mask_has_the_tokens_after_which_the_rest_fits(name: str, vocabulary: Vocabulary) -> None:
     """Asked of another compilation of the same grammar, so that neither knows what the other has found."""
     text, options = _GRAMMARS[name]
-    other = schemagen.compile(schemagen.Lark(text, **options), TOY, cache=None)
+    one, other = (schemagen.compile(schemagen.Lark(text, **options), vocabulary, cache=None) for _ in range(2))
     rng, compared = random.Random(name), 0
     for _ in range(5):
-        matcher, asked = GRAMMARS[name].matcher(), other.matcher()
+        matcher, asked = one.matcher(), other.matcher()
         for _ in range(6):
             needed = asked.tokens_to_finish()
             assert needed is not None
-            for budget in range(max(needed, 1), needed + 4):
-                expected = {token for token in mask_of(asked, TOY) if fits(asked, token, budget - 1)}
+            for budget in range(max(needed, 1), needed + 8):
+                expected = {token for token in mask_of(asked, vocabulary) if fits(asked, token, budget - 1)}
                 if expected:
-                    assert mask_of(matcher, TOY, budget=budget) == expected
+                    assert mask_of(matcher, vocabulary, budget=budget) == expected
                     compared += 1
             going_on = [token for token in asked.allowed_tokens() if token not in TOY.eos_token_ids]
             if not going_on:

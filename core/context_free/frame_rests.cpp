@@ -1,0 +1,109 @@
+#include "context_free/frame_rests.hpp"
+
+#include <algorithm>
+
+#include "context_free/frame_parser.hpp"
+#include "util/heap.hpp"
+
+namespace schemagen {
+
+namespace {
+constexpr uint32_t kFar = RestBounds::kFar;
+}
+
+size_t FrameRests::index(FrameId frame, SymbolId rule) const {
+    const auto& rules = parser_.kinds_[parser_.frames_[frame].kind].rules;
+    return static_cast<size_t>(std::lower_bound(rules.begin(), rules.end(), rule) - rules.begin());
+}
+
+FrameRests::Bytes FrameRests::after(FrameId frame, SymbolId rule) {
+    return Bytes(after(frame)).subspan(index(frame, rule) * bounds_.class_count(), bounds_.class_count());
+}
+
+// Frames below are measured first: there may be very many.
+const std::vector<uint32_t>& FrameRests::after(FrameId frame) {
+    if (after_.size() <= frame) after_.resize(parser_.frames_.size());
+    std::vector<FrameId> todo;
+    if (after_[frame].empty()) todo.push_back(frame);
+    while (!todo.empty()) {
+        const FrameId next = todo.back();
+        const size_t before = todo.size();
+        for (const FrameParser::Return& each : parser_.returns_of(next))
+            if (each.parent != FrameParser::kRoot && after_[each.parent].empty()) todo.push_back(each.parent);
+        if (todo.size() > before) continue;
+        todo.pop_back();
+        if (after_[next].empty()) after_[next] = find_after(next);
+    }
+    return after_[frame];
+}
+
+// Whether that way is shorter, after one of the classes.
+bool FrameRests::lower(std::span<uint32_t> known, ItemId item, Bytes after) const {
+    bool changed = false;
+    for (unsigned last = 0; last < known.size(); ++last) {
+        const uint32_t bytes = bounds_.through(item, last, after);
+        changed = changed || bytes < known[last];
+        known[last] = std::min(known[last], bytes);
+    }
+    return changed;
+}
+
+// After each rule of a frame: shortest paths, within the frame and below it.
+std::vector<uint32_t> FrameRests::find_after(FrameId frame) {
+    const FrameParser::Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
+    const unsigned classes = bounds_.class_count();
+    std::vector<uint32_t> out(kind.rules.size() * classes, kFar);
+    const auto of = [&](SymbolId rule) { return std::span(out).subspan(index(frame, rule) * classes, classes); };
+    const auto rule_of = [&](ItemId item) { return parser_.grammar_.rule_of(item); };
+    for (const FrameParser::Return& each : parser_.returns_of(frame)) {
+        if (each.parent == FrameParser::kRoot)
+            bounds_.end(of(each.rule));
+        else
+            lower(of(each.rule), each.item, after(each.parent, rule_of(each.item)));
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (auto [rule, item] : kind.inner) changed = lower(of(rule), item, of(rule_of(item))) || changed;
+    }
+    return out;
+}
+
+uint32_t FrameRests::bytes(ParserState state) {
+    uint32_t best = parser_.states_[state][0] ? 0 : kFar;
+    const auto flat = parser_.states_[state];
+    for (size_t k = 1; k + 1 < flat.size(); k += 2)
+        for (ItemId item : parser_.vectors_[flat[k + 1]]) {
+            const Bytes after = this->after(flat[k], parser_.grammar_.rule_of(item));
+            uint32_t most = 0;
+            for (auto lasts = bounds_.entered(item); lasts; lasts &= lasts - 1)
+                most = std::max(most, bounds_.through(item, static_cast<unsigned>(std::countr_zero(lasts)), after));
+            best = std::min(best, most);
+        }
+    return best;
+}
+
+std::span<const Distance> FrameRests::distances(ParserState state) {
+    if (const auto known = distances_.find(state); known != distances_.end()) return known->second;
+    std::vector<Distance> all;
+    const auto flat = parser_.states_[state];
+    for (size_t k = 1; k + 1 < flat.size(); k += 2)
+        for (ItemId item : parser_.vectors_[flat[k + 1]])
+            for (const auto& edge : parser_.grammar_.edges(item))
+                if (!parser_.grammar_.is_rule(edge.symbol))
+                    all.push_back({edge.symbol, bounds_.through(edge.target, bounds_.class_of(edge.symbol),
+                                                                after(flat[k], parser_.grammar_.rule_of(item)))});
+    std::sort(all.begin(), all.end());
+    const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
+    all.shrink_to_fit();
+    return distances_[state] = std::move(all);
+}
+
+size_t FrameRests::memory_bytes() const {
+    size_t bytes = heap_bytes(after_);
+    for (const auto& each : after_) bytes += heap_bytes(each);
+    for (const auto& [_, all] : distances_) bytes += heap_node(sizeof(*distances_.begin())) + heap_bytes(all);
+    return bytes;
+}
+
+}  // namespace schemagen
