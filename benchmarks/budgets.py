@@ -177,7 +177,9 @@ def grammar_cases() -> dict[str, tuple[dict[str, Any], int]]:
     return {f"grammar, {name}, {kind}": (cases[name], most) for name in GRAMMARS for kind, most in kinds.items()}
 
 
-def measure_grammar(vocabulary: schemagen.Vocabulary, tokenizer: Any, case: dict[str, Any], most: int) -> dict[str, Any]:
+def measure_grammar(
+    vocabulary: schemagen.Vocabulary, tokenizer: Any, case: dict[str, Any], most: int
+) -> dict[str, Any]:
     """Return the CPU microseconds of the masks along the texts of a grammar."""
     import schemagen
 
@@ -191,7 +193,9 @@ def measure_grammar(vocabulary: schemagen.Vocabulary, tokenizer: Any, case: dict
             matcher.fill_next_token_bitmask(words, 0, budget=len(ids) * most - at if most else None)
             times.append((time.process_time_ns() - start) / 1e3)
             if not matcher.accept_token(token):
-                raise AssertionError(f"{tokenizer.decode(ids[:at])!r} does not continue with {tokenizer.decode([token])!r}")
+                raise AssertionError(
+                    f"{tokenizer.decode(ids[:at])!r} does not continue with {tokenizer.decode([token])!r}"
+                )
     return {"masks": len(times), "us": harness.aggregate(times)}
 
 

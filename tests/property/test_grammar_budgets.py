@@ -14,7 +14,9 @@ from tests.property.test_budget import compare_shortest
 _PIECES = [*(bytes([byte]) for byte in b"abcn# "), b"ab", b"a#", b"n ", b"bc#"]
 TOY = Vocabulary.from_tokens([b"", *_PIECES], eos_token_ids=[0])
 #: With every byte, so that bounds in bytes are bounds in tokens.
-FULL = Vocabulary.from_tokens([b"", *_PIECES, *({bytes([byte]) for byte in range(256)} - {*_PIECES})], eos_token_ids=[0])
+FULL = Vocabulary.from_tokens(
+    [b"", *_PIECES, *({bytes([byte]) for byte in range(256)} - {*_PIECES})], eos_token_ids=[0]
+)
 #: Each of its rules is many others, and may be itself.
 _AMBIGUOUS = r"""
 start: /a+/ | /a+/ "ab"? | "n" x x
