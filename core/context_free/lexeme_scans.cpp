@@ -113,22 +113,30 @@ TokenSet::Words LexemeScans::words_of(const Ranges& ranges) {
 
 // Tokens by the class of their tails.
 void LexemeScans::group(const TailClasses::Tails& leaving, LexemeScan& scan) {
-    std::vector<std::vector<uint32_t>> groups;
+    std::vector<Ranges> groups;
     std::vector<TailClass> classes;
-    for (auto [tail, token] : leaving) {
+    for (auto [tail, begin, end] : leaving) {
         if (group_of_.size() <= tail) group_of_.resize(tail + 1, kNoGroup);
         if (group_of_[tail] == kNoGroup) {
             group_of_[tail] = static_cast<uint32_t>(groups.size());
             groups.emplace_back();
             classes.push_back(tail);
         }
-        groups[group_of_[tail]].push_back(token);
+        groups[group_of_[tail]].emplace_back(begin, end);
     }
     scan.leaving.reserve(groups.size());
     for (size_t k = 0; k < groups.size(); ++k) {
         group_of_[classes[k]] = kNoGroup;
-        scan.leaving.push_back({classes[k], sets_.kept(std::move(groups[k]), tables_.words())});
+        scan.leaving.push_back({classes[k], tokens_of(groups[k])});
     }
+}
+
+// Of ranges in any order.
+TokenSet LexemeScans::tokens_of(const Ranges& ranges) {
+    const auto tokens = tables_.all().tokens.begin();
+    std::vector<uint32_t> list;
+    for (auto [begin, end] : ranges) list.insert(list.end(), tokens + begin, tokens + end);
+    return sets_.kept(std::move(list), tables_.words());
 }
 
 std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
@@ -173,8 +181,9 @@ void LexemeScans::end_before(LexerState alone, const TokenSet::Words& inner, Lex
         else
             classes_.add_below(trie.child[k], 1, {own.lexeme, 0, own.promise, next}, tails);
     }
-    for (const auto& each : tails)
-        if (!has_bit(inner.data(), each.second)) leaving.push_back(each);
+    for (const TailClasses::TailRange& each : tails)
+        for (uint32_t at = each.begin; at < each.end; ++at)
+            if (!has_bit(inner.data(), trie.tokens[at])) TailClasses::add(leaving, {each.tail, at, at + 1});
     scan.beginning = std::make_shared<const TokenSet::Words>(words_of(kept));
     bytes_ += heap_block(sizeof(TokenSet::Words)) + heap_bytes(*scan.beginning);
 }

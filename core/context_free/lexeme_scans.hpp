@@ -49,6 +49,7 @@ private:
     Branch walk(LexerState state, uint32_t node);
     TokenSet::Words words_of(const Ranges& ranges);
     void group(const TailClasses::Tails& leaving, LexemeScan& scan);
+    TokenSet tokens_of(const Ranges& ranges);
     void end_before(LexerState alone, const TokenSet::Words& inner, LexemeScan& scan, TailClasses::Tails& leaving);
 
     Lexer& lexer_;

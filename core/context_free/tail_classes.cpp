@@ -106,6 +106,13 @@ TailClass TailClasses::ending_in(LexerState state) {
     return ending_in_[state];
 }
 
+void TailClasses::add(Tails& tails, const TailRange& range) {
+    if (!tails.empty() && tails.back().tail == range.tail && tails.back().end == range.begin)
+        tails.back().end = range.end;
+    else if (range.begin != range.end)
+        tails.push_back(range);
+}
+
 // ---- those below a node -------------------------------------------------------------------------------------------
 
 // Reads the tokens below a node from the start of a lexeme on, each level of the trie with the cuts that it has.
@@ -136,11 +143,10 @@ public:
     void open(uint32_t node, uint32_t length) {
         Level& level = levels_.back();
         if (loops(level, node, length)) {
-            if (const TailClass tail = classes_.ending_in(level.state))
-                for (uint32_t token : trie_.tokens_below(node)) tails_.emplace_back(tail, token);
+            add(classes_.ending_in(level.state), node, trie_.skip[node]);
             return;
         }
-        for (uint32_t token : trie_.tokens_at(node)) add(token, level);
+        if (const auto tokens = trie_.tokens_at(node); !tokens.empty()) add(tail_of(tokens[0], level), node, node + 1);
         level.at = trie_.first_child[node];
         level.end = trie_.first_child[node + 1];
     }
@@ -175,22 +181,22 @@ private:
             if (cuts_[k].length < length) return false;
         return (classes_.loops_.without_cuts(level.state) & below) != 0;
     }
-    void add(uint32_t token, const Level& level) {
-        TailClass tail = kNoClass;
-        if (level.cuts == level.cuts_end && !level.promise) {
-            tail = classes_.ending_in(level.state);
-        } else {
-            rests_.clear();
-            const std::string_view text = classes_.tables_.token(token);
-            for (size_t k = level.cuts; k < level.cuts_end; ++k)
-                if (const Cut cut = cuts_[k]; cut.length < text.size())
-                    if (const TailClass rest = classes_.of(text.substr(cut.length), cut.promise))
-                        rests_.emplace_back(cut.lexeme, rest);
-            tail = rests_.empty() && !level.promise
-                       ? classes_.ending_in(level.state)
-                       : classes_.interned(level.state, level.state ? level.promise : kNoPromise, rests_);
-        }
-        if (tail) tails_.emplace_back(tail, token);
+    // Of a token that ends at this level.
+    TailClass tail_of(uint32_t token, const Level& level) {
+        if (level.cuts == level.cuts_end && !level.promise) return classes_.ending_in(level.state);
+        rests_.clear();
+        const std::string_view text = classes_.tables_.token(token);
+        for (size_t k = level.cuts; k < level.cuts_end; ++k)
+            if (const Cut cut = cuts_[k]; cut.length < text.size())
+                if (const TailClass rest = classes_.of(text.substr(cut.length), cut.promise))
+                    rests_.emplace_back(cut.lexeme, rest);
+        return rests_.empty() && !level.promise
+                   ? classes_.ending_in(level.state)
+                   : classes_.interned(level.state, level.state ? level.promise : kNoPromise, rests_);
+    }
+    // The tokens at the nodes of a range.
+    void add(TailClass tail, uint32_t first, uint32_t last) {
+        if (tail) TailClasses::add(tails_, {tail, trie_.first_token[first], trie_.first_token[last]});
     }
 
     TailClasses& classes_;
@@ -215,8 +221,8 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
             tails.insert(tails.end(), it->second.begin(), it->second.end());
             return;
         }
-    const size_t begin = tails.size();
-    Walk walk(*this, tails);
+    Tails made;
+    Walk walk(*this, made);
     walk.start(left == kNoPromise ? kNoPromise : cut.promise);
     uint32_t at = cut.length;
     while (at < depth && walk.read(static_cast<uint8_t>(text[at]), at + 1)) ++at;
@@ -224,10 +230,11 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
         walk.open(node, depth);
         walk.run(depth);
     }
+    tails.insert(tails.end(), made.begin(), made.end());
     if (!shared) return;
-    const Tails& made =
-        below_.emplace(key, Tails(tails.begin() + static_cast<ptrdiff_t>(begin), tails.end())).first->second;
+    made.shrink_to_fit();
     below_bytes_ += heap_bytes(made) + heap_node(sizeof(*below_.begin()));
+    below_.emplace(key, std::move(made));
 }
 
 // ---- the parser ---------------------------------------------------------------------------------------------------

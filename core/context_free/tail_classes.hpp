@@ -34,7 +34,13 @@ struct Cut {
 
 class TailClasses {
 public:
-    using Tails = std::vector<std::pair<TailClass, uint32_t>>;  // with their tokens
+    // Tokens whose tails are of one class: a range of the trie's, in its order.
+    struct TailRange {
+        TailClass tail;
+        uint32_t begin, end;
+    };
+    using Tails = std::vector<TailRange>;
+    static void add(Tails& tails, const TailRange& range);
 
     TailClasses(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Strands& strands,
                 const VocabularyTables& tables);
