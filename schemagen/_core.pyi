@@ -1,7 +1,7 @@
 # Types of the compiled core (core/python/module.cpp).
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 class VocabularyTables:
     def __init__(self, tokens: list[bytes], eos_token_ids: list[int], has_marks: bool = False) -> None: ...
@@ -93,7 +93,7 @@ class Builder(Languages):
         self,
         terminals: list[tuple[str, bool]],
         lexemes: list[tuple[int, int, int, bool]],
-        rules: list[tuple[str, int, list[tuple[int, int, int]], list[int]]],
+        rules: list[tuple[str, list[int]]],
         start: int,
         max_alternatives: int,
         tables: VocabularyTables,
@@ -107,7 +107,7 @@ class Builder(Languages):
         constraint: Constraint,
         terminals: list[tuple[str, bool]],
         lexemes: list[tuple[int, int, int, bool]],
-        rules: list[tuple[str, int, list[tuple[int, int, int]], list[int]]],
+        rules: list[tuple[str, list[int]]],
         start: int,
         max_alternatives: int,
         embedded: list[int],
@@ -233,3 +233,8 @@ class TokenTable:
     def masks(self, first: int = 0) -> Any: ...
 
 def shared_memory() -> tuple[int, int]: ...
+
+_Items: TypeAlias = tuple[list[list[tuple[int, int]]], list[int]]
+
+def items_of(body: list[int]) -> _Items: ...
+def positions_of(body: list[int], most: int = 50_000) -> _Items: ...

@@ -22,19 +22,17 @@ LexemeId ContextFreeGrammar::add_lexeme(const Lexeme& lexeme) {
     return id;
 }
 
-SymbolId ContextFreeGrammar::add_rule(std::string name, uint32_t items,
-                                      const std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>& edges,
-                                      const std::vector<uint32_t>& accepting) {
+SymbolId ContextFreeGrammar::add_rule(std::string name, const RuleItems& items) {
     const auto rule = static_cast<SymbolId>(names_.size());
     const auto base = static_cast<ItemId>(rule_of_.size());
     names_.push_back(std::move(name));
     first_items_.push_back(base);
-    rule_of_.resize(base + items, rule);
-    accepting_.resize(base + items, false);
-    edges_.resize(base + items);
-    for (const auto& [from, symbol, to] : edges) edges_.at(base + from).push_back({symbol, base + to});
-    for (uint32_t item : accepting) accepting_.at(base + item) = true;
-    for (size_t item = base; item < edges_.size(); ++item) std::sort(edges_[item].begin(), edges_[item].end());
+    rule_of_.resize(base + items.edges.size(), rule);
+    accepting_.insert(accepting_.end(), items.accepting.begin(), items.accepting.end());
+    for (const auto& own : items.edges) {
+        std::vector<Edge>& edges = edges_.emplace_back();
+        for (const auto& [symbol, to] : own) edges.push_back({symbol, base + to});
+    }
     return rule;
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "context_free/items.hpp"
 #include "regex/kernel.hpp"
 
 namespace schemagen {
@@ -48,11 +49,8 @@ public:
     void set_min_bytes(SymbolId terminal, uint32_t bytes) { own_min_bytes_[terminal] = bytes; }
     // A terminal without text (captures.hpp): symbols after it may follow those before it.
     void set_mark(SymbolId terminal) { marks_.push_back(terminal); }
-    // `edges`: (item, symbol, item), `accepting`: items at which the rule may end; items count from 0, the first one is
-    // the start. The symbols of later rules may be named.
-    SymbolId add_rule(std::string name, uint32_t items,
-                      const std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>& edges,
-                      const std::vector<uint32_t>& accepting);
+    // The symbols of later rules may be named.
+    SymbolId add_rule(std::string name, const RuleItems& items);
     // Once, when all is there.
     void finish(SymbolId start, Kernel& kernel);
     // The same grammar over the nodes of another kernel.

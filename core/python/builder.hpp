@@ -203,8 +203,7 @@ public:
     // texts that it must not go on as, marked), rules (name, items, edges, accepting items), as in
     // `ContextFreeGrammar`.
     using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
-    using Rule =
-        std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
+    using Rule = std::pair<std::string, std::vector<int32_t>>;  // its name and its body
     // Terminals that are read by a constraint, which cannot be used any more.
     using EmbeddedConstraints = std::vector<std::pair<SymbolId, std::shared_ptr<Constraint>>>;
     // Of embedded constraints: fewest and most tokens, whether aligned, and the tokens; see TokenCount.
@@ -241,7 +240,7 @@ public:
             if (is_unread) grammar.set_min_bytes(terminal, ContextFreeGrammar::kFar);  // unless others read it
             numbers.push_back(is_unread ? kUnread : grammar.add_lexeme({terminal, text, longer, marked}));
         }
-        for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
+        for (const auto& [name, body] : rules) grammar.add_rule(name, items_of(body));
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
         Parsing parsing{lr ? read(*lr, numbers) : nullptr, indents ? read(*indents) : nullptr, {}};
@@ -274,7 +273,7 @@ public:
             for (const Mark& mark : all) grammar.set_mark(mark.terminal);
             for (const auto& [terminal, text, longer, marked] : lexemes)
                 if (!shared_->kernel.is_empty(text)) grammar.add_lexeme({terminal, text, longer, marked});
-            for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
+            for (const auto& [name, body] : rules) grammar.add_rule(name, items_of(body));
             grammar.finish(start, shared_->kernel);
         }
         const Allowance allowance{budget_.max_states, max_alternatives};

@@ -146,6 +146,15 @@ void translate_to_ours(const std::exception_ptr& pointer) {
                    "let the handler set a flag, and use it when the call has returned");
     } catch (const LimitExceeded& e) {
         raise_limit(e);
+    } catch (const TooManyPositions&) {
+        static_assert(kMostPositions == 50'000);
+        raise_ours("LimitError", "a rule of more than 50,000 symbols", "repetitions are written out",
+                   "lower their bounds, or use rules for their parts");
+    } catch (const TooManyNeighbours&) {
+        static_assert(kMostNeighbours == 1'000'000);
+        raise_ours("LimitError", "a rule in which more than 1,000,000 pairs of symbols may be neighbours",
+                   "many optional symbols in a row, or large alternatives one after the other",
+                   "use rules for parts of it");
     } catch (const NotLively& e) {
         raise_ours(
             "UnsupportedGrammarError", e.what(),
@@ -692,6 +701,32 @@ void bind_vocabulary(nb::module_& m) {
         .def_prop_ro("tail_count", &VocabularyTables::tail_count);
 }
 
+// As Python has them: the edges of each item, and the items at which the rule may end.
+nb::tuple as_tuple(const RuleItems& items) {
+    std::vector<uint32_t> accepting;
+    for (uint32_t item = 0; item < items.accepting.size(); ++item)
+        if (items.accepting[item]) accepting.push_back(item);
+    return nb::make_tuple(items.edges, std::move(accepting));
+}
+
+nb::tuple items(const std::vector<int32_t>& body) {
+    RuleItems made;
+    {
+        const Work call;
+        made = items_of(body);
+    }
+    return as_tuple(made);
+}
+
+nb::tuple positions(const std::vector<int32_t>& body, size_t most) {
+    RuleItems made;
+    {
+        const Work call;
+        made = positions_of(body, most);
+    }
+    return as_tuple(made);
+}
+
 void bind_languages(nb::module_& m) {
     nb::class_<Languages>(m, "Languages")
         .def(nb::init<>())
@@ -984,6 +1019,8 @@ void bind_token_table(nb::module_& m) {
 }
 
 void bind_functions(nb::module_& m) {
+    m.def("items_of", &items, "body"_a);
+    m.def("positions_of", &positions, "body"_a, "most"_a = kMostPositions);
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a,
           "ends"_a = std::vector<uint32_t>());
     m.def("is_larger", &is_larger, "value"_a, "most"_a);

@@ -68,7 +68,7 @@ THIRD_PARTIES = {
     "threads": {"torch"},
     "masks": {"_core", "numpy", "torch"},
     "regex": {"_core", "pydantic_core"},
-    "context_free": {"lark"},
+    "context_free": {"_core", "lark"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},
     "writers": {"pydantic", "yaml"},

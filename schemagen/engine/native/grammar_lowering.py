@@ -1,10 +1,10 @@
-"""Context-free grammars in numbers, for the compiled core: symbols, lexemes as kernel nodes, rules as items."""
+"""Context-free grammars in numbers, for the compiled core: symbols, lexemes as kernel nodes, rules as bodies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.items import Symbol, items_of, written
+from schemagen.context_free.items import Numbers, Symbol, renumbered, written
 from schemagen.context_free.names import languages_of, rule_name, symbol_name
 from schemagen.context_free.regular import nonempty
 from schemagen.context_free.syntax import Lexeme, Rule, Terminal, Text, Token
@@ -33,10 +33,10 @@ class GrammarLowering:
         self._builder = builder
         self._vocabulary = vocabulary
         self._nodes = PatternLowering(builder, NODE_CACHES.of(builder).patterns)
-        self.items = {name: items_of(body) for name, body in grammar.rules.items()}
+        self._named = Numbers()
+        self._bodies = {name: self._named.body(body) for name, body in grammar.rules.items()}
         self._numbers: dict[Symbol, int] = {}
-        symbols = {symbol for items in self.items.values() for edges in items.edges for symbol, _ in edges}
-        for symbol in sorted((each for each in symbols if not isinstance(each, Rule)), key=written):
+        for symbol in sorted((each for each in self._named.symbols if not isinstance(each, Rule)), key=written):
             self._numbers[symbol] = len(self._numbers)
         for name in sorted(grammar.ignored):
             self._numbers.setdefault(Terminal(name), len(self._numbers))
@@ -126,17 +126,10 @@ class GrammarLowering:
         columns[None] = len(self.terminals)
         return columns
 
-    def rules(self) -> list[tuple[str, int, list[tuple[int, int, int]], list[int]]]:
-        """Return the rules: name, number of items, edges and accepting items."""
-        return [
-            (
-                rule_name(name),
-                len(items.edges),
-                [(at, self._numbers[symbol], to) for at, edges in enumerate(items.edges) for symbol, to in edges],
-                sorted(items.accepting),
-            )
-            for name, items in self.items.items()
-        ]
+    def rules(self) -> list[tuple[str, list[int]]]:
+        """Return the rules: name, and body."""
+        numbers = [self._numbers[symbol] for symbol in self._named.symbols]
+        return [(rule_name(name), renumbered(body, numbers)) for name, body in self._bodies.items()]
 
     def number_of(self, symbol: Symbol) -> int:
         """Return the number of a symbol."""
