@@ -232,6 +232,15 @@ class TokenTable:
     def needed(self) -> Any: ...
     def masks(self, first: int = 0) -> Any: ...
 
+def read_lark(
+    text: str, start: str, host: Any, keeps_all: bool, kept_terminals: list[str], lark: int
+) -> tuple[
+    list[tuple[str, str, bool, int]],
+    list[tuple[str, bool]],
+    list[tuple[int, list[int]]],
+    list[str],
+    list[str],
+]: ...
 def shared_memory() -> tuple[int, int]: ...
 
 _Items: TypeAlias = tuple[list[list[tuple[int, int]]], list[int]]

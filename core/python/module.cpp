@@ -21,6 +21,7 @@
 
 #include "python/builder.hpp"
 #include "python/interpreter.hpp"
+#include "python/lark.hpp"
 #include "python/schema_reader.hpp"
 #include "runtime/logits.hpp"
 #include "runtime/matcher.hpp"
@@ -1057,6 +1058,7 @@ NB_MODULE(_core, m) {
     bind_languages(m);
     bind_builder(m);
     bind_reader(m);
+    bind_lark(m);
     bind_constraint(m);
     bind_matcher(m);
     bind_token_table(m);
