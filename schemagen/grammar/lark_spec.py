@@ -43,7 +43,8 @@ _MATCHES: dict[str, Literal["longest", "any"]] = {"llguidance": "longest", "xgra
 class Lark(GrammarText):
     r"""Text that a grammar of lark derives: exactly what ``lark.Lark`` with the same options parses.
 
-    ``Lark('start: NAME "=" NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/')``. Lark itself is an extra.
+    ``Lark('start: NAME "=" NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/')``. Lark itself, an extra, is only needed for
+    `parse`, for ``parser="lalr"`` and ``lexer="basic"``, and for imports from its library (``%import common.INT``).
 
     Args:
         grammar: The text, the path of a file (relative imports are found from there), or a ``lark.Lark``, which brings its
@@ -83,7 +84,7 @@ class Lark(GrammarText):
     Raises:
         OptionError: An option is none of these, does not go with another one, or is given beside a ``lark.Lark``.
         UnsupportedGrammarError: A ``lark.Lark`` has an option by which its texts are known to lark alone.
-        SchemagenError: Lark is not installed.
+        SchemagenError: Lark is needed, and not installed.
     """
 
     start: str
@@ -134,7 +135,8 @@ class Lark(GrammarText):
             if grammars:
                 fix = "bind terminals, with bind=, or use dialect='llguidance'"
                 raise OptionError("grammars= with dialect='lark'", why="lark has no @name", fix=fix)
-            imported_lark()
+            if self._source.needs_lark:
+                imported_lark()
         elif parser is not None or lexer is not None or bind or keywords is not None:
             raise OptionError(
                 f"dialect={dialect!r} with parser=, lexer=, bind= or keywords=",
@@ -155,10 +157,12 @@ class Lark(GrammarText):
 
             text, others = self._parts
             return read_dialect(text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect], others=others)
-        from schemagen.context_free.lark.reader import grammar_of
+        from schemagen.context_free.lark.reader import grammar_of, grammar_of_rules
 
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
-        return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
+        if "_given" in self.__dict__ or self._source.needs_lark:
+            return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
+        return grammar_of_rules(self._source.rules(), bound, reserve_words=self.keywords is not None)
 
     @property
     def _parts(self) -> tuple[str, dict[str, Any]]:
@@ -238,12 +242,12 @@ class Lark(GrammarText):
 
     @property
     def _parser(self) -> Any:
-        """Lark's parser, without the bound specs; it may have rules and terminals alone.
+        """Lark's parser, without the bound specs.
 
         Only one that was given is kept: the objects of lark are larger than the grammar that is compiled from them.
         """
         given = self.__dict__.get("_given")
-        return self._source.parser_of(parses=False) if given is None else given
+        return self._source.parser_of() if given is None else given
 
     @cached_property
     def _reader(self) -> Any:
@@ -254,8 +258,8 @@ class Lark(GrammarText):
                 why="lark does not read this dialect",
                 fix="parse the text yourself",
             )
-        if not self.bind and (parser := self._parser).parser is not None:
-            return parser
+        if not self.bind:
+            return self._parser
         return self._source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.lark.source import imported_lark
 from schemagen.errors import BudgetError, SchemagenError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.context_free_specs import GBNF
@@ -88,8 +86,6 @@ class Compiler:
         self.vocabulary = vocabulary
         self.limits = limits
         self._on_seconds = on_seconds
-        with suppress(SchemagenError):  # without lark, grammars of it are refused later
-            imported_lark("lark.load_grammar")  # now, so that the first grammar of a client does not pay for it
 
     def grammar_of(self, request: ChatRequest | CompletionRequest) -> tuple[Grammar | None, str]:
         """Return the grammar of the answer, and the field that states it; None without such a field.

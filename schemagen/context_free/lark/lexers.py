@@ -33,10 +33,11 @@ from schemagen.regex.language import is_empty, is_subset
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from schemagen.context_free.lark.source import LarkRules
 
     Ways = tuple[tuple[Terminal, Lexeme], ...]
-    from collections.abc import Mapping
 
 #: Flags of `re` that can be written into a pattern.
 _LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.ASCII: "a"}
@@ -62,13 +63,13 @@ def pattern_of(terminal: Any, parser: Any) -> str:
     return f"(?{letters}:{pattern})" if letters else pattern
 
 
-def ignored_terminals(parser: Any) -> dict[str, str]:
-    """Return the terminals that a parser ignores, each with the name of the one that replaces it where it is ignored.
+def ignored_terminals(read: LarkRules) -> dict[str, str]:
+    """Return the terminals that are ignored, each with the name of the one that replaces it where it is ignored.
 
     A terminal that rules use, too, is two: where a rule expects it, it is a part of the text like any other.
     """
-    used = {symbol.name for rule in parser.rules for symbol in rule.expansion if symbol.is_term}
-    return {name: f"{name} ignored" if name in used else name for name in parser.ignore_tokens}
+    used = {name for name, is_terminal in read.symbols if is_terminal}
+    return {name: f"{name} ignored" if name in used else name for name in read.ignored}
 
 
 def lexer_of(parser: Any) -> Any:
@@ -82,15 +83,16 @@ class Scanners:
 
     Args:
         parser: The parser; its lexer is "basic" or "contextual".
+        read: Its rules.
         indentation: How lines make blocks, or None if they do not.
     """
 
-    def __init__(self, parser: Any, indentation: Indentation | None) -> None:
+    def __init__(self, parser: Any, read: LarkRules, indentation: Indentation | None) -> None:
         terminals = parser.terminals
         self._indentation = indentation
-        self._names = [terminal.name for terminal in terminals]
-        self._patterns = [pattern_of(terminal, parser) for terminal in terminals]
-        self._ignored = ignored_terminals(parser)
+        self._names = [name for name, _, _ in read.terminals]
+        self._patterns = [pattern for _, pattern, _ in read.terminals]
+        self._ignored = ignored_terminals(read)
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._alike = alike(self._patterns)
         self._words = [0] * len(terminals)

@@ -21,13 +21,14 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.context_free.items import first_characters, is_deterministic
 from schemagen.context_free.regular import only_text
 from schemagen.context_free.syntax import MARK, Lexeme
-from schemagen.errors import UnsupportedPatternError
+from schemagen.errors import LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_python
 from schemagen.threads.clock import poll
 
@@ -60,6 +61,8 @@ MAX_COPIES = 200
 MAX_WRITTEN = 100_000
 #: Characters of a branch that are compared with other branches.
 MAX_BEGINNING = 32
+#: Where widths stop; those of `re` do at different numbers in different versions of Python.
+MAX_WIDTH = 2**63
 
 
 @lru_cache(maxsize=1024)
@@ -69,6 +72,29 @@ def is_simple(pattern: str) -> bool:
         return True
     tree: Any = parser.parse(pattern)
     return not _has_choices(tree) and is_deterministic(parse_python(pattern))
+
+
+@lru_cache(maxsize=1024)
+def widths_of(pattern: str) -> tuple[int, int]:
+    """Return the least and most characters of the texts of a pattern, as `re` knows them; `MAX_WIDTH` stands for more.
+
+    Raises:
+        re.error: It is no pattern of `re`.
+        LimitError: It is nested deeper than `re` can read it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if "(?<" in pattern:  # what is wrong with these only shows when they are compiled
+                re.compile(pattern)
+            least, most = parser.parse(pattern).getwidth()
+    except OverflowError as error:
+        raise re.error(str(error)) from None
+    except RecursionError:
+        raise LimitError(
+            "a pattern is nested deeper than re can read it", fix="use terminals for parts of it"
+        ) from None
+    return min(least, MAX_WIDTH), min(most, MAX_WIDTH)
 
 
 def _literal(pattern: str) -> str | None:

@@ -1,7 +1,7 @@
 """Grammars of lark: exactly the texts that a `lark.Lark` with the same options parses.
 
-lark itself reads the grammar (imports, templates, priorities of terminals and all), which leaves plain rules over
-terminals, and the terminals' patterns. The texts that a terminal matches depend on the lexer:
+Read as lark reads it (core/notation), a grammar is plain rules over terminals, and the terminals' patterns; of a parser
+of lark they are taken from it. The texts that a terminal matches depend on the lexer:
 
 `dynamic`           (Earley) a terminal that the parser expects takes what `re` finds, for most patterns the longest match
 `dynamic_complete`  (Earley) it takes any text of its pattern; ignored terminals still take the match of `re`
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.lark.lexers import Scanners, ignored_terminals, lexer_of, pattern_of, reserved
 from schemagen.context_free.lark.python_re import matched, matched_whole
-from schemagen.context_free.lark.source import indents_of, place_of
+from schemagen.context_free.lark.source import LarkRules, indents_of, place_of
 from schemagen.context_free.regular import is_nullable, nonempty
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -56,7 +56,7 @@ MAX_INDENTATION = 40
 
 
 def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool = False) -> ContextFreeGrammar:
-    """Return the grammar of a parser.
+    """Return the grammar of a parser of lark.
 
     Args:
         parser: The parser.
@@ -70,46 +70,90 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
         GrammarSyntaxError: A terminal is declared and nothing is bound to it.
         OptionError: A name is bound that the grammar does not declare.
     """
-    options = parser.options
+    options: Any = parser.options
+    read = _rules_of(parser)
+    if options.parser == "earley" and options.lexer.startswith("dynamic"):
+        return grammar_of_rules(read, bound, reserve_words=reserve_words)
     indentation = _indentation(options.postlex)
-    bound_symbols = _bound(parser, bound or {}, indentation)
-    bodies: dict[str, list[Expression]] = defaultdict(list)
-    known: dict[tuple[bool, str], Expression] = {}  # one object each: equal ones are found at once in dictionaries
-    for rule in parser.rules:
-        symbols = []
-        for each in rule.expansion:
-            key = each.is_term, each.name
-            if key not in known:
-                known[key] = _symbol_of(each, bound_symbols)
-            symbols.append(known[key])
-        bodies[str(rule.origin.name)].append(sequence(*symbols))
-    rules = {name: alternatives(*alternative) for name, alternative in bodies.items()}
-    ignored = frozenset(ignored_terminals(parser).values())
-    start = options.start[0]
-    if options.parser == "lalr":
-        return ContextFreeGrammar(start, rules, {}, ignored, _tables(parser, indentation), indentation)
-    if options.lexer == "basic":
-        ways = Scanners(parser, indentation).ways(lexer_of(parser))
-        return ContextFreeGrammar(start, rules, _grouped(ways), ignored, None, indentation)
-    terminals = _dynamic(parser)
-    if reserve_words:
-        terminals.update(
-            reserved({each.name: (pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals})
-        )
-    terminals.update((name, ways) for name, (_, ways) in bound_symbols.items() if ways)
-    terminals.update(_ignored(parser, terminals))
-    return ContextFreeGrammar(start, rules, terminals, ignored)
-
-
-def _bound(
-    parser: Any, bound: Bound, indentation: Indentation | None
-) -> dict[str, tuple[Expression, tuple[Lexeme, ...]]]:
-    """Return for each declared terminal that the rules use its expression, and how it is read."""
-    defined = {terminal.name for terminal in parser.terminals}
     made = set() if indentation is None else {indentation.indent.name, indentation.dedent.name}
-    used = dict.fromkeys(symbol.name for rule in parser.rules for symbol in rule.expansion if symbol.is_term)
-    used.update(dict.fromkeys(parser.ignore_tokens))
-    declared = {name for name, (tree, _) in parser.grammar.term_defs if tree is None} if bound else set()
+    _check_bound(read, bound or {}, made)
+    if bound:
+        raise UnsupportedGrammarError(
+            f"bind= with parser={options.parser!r} and lexer={options.lexer!r}",
+            why="their lexer looks for the end of each terminal, and a bound text is one wherever the parser takes it as such",
+            fix="use parser='earley' with one of its dynamic lexers",
+        )
+    rules, ignored = _bodies(read, {}), frozenset(ignored_terminals(read).values())
+    scanners = Scanners(parser, read, indentation)
+    if options.parser == "lalr":
+        return ContextFreeGrammar(read.start, rules, {}, ignored, _tables(parser, scanners), indentation)
+    ways = scanners.ways(lexer_of(parser))
+    return ContextFreeGrammar(read.start, rules, _grouped(ways), ignored, None, indentation)
+
+
+def grammar_of_rules(read: LarkRules, bound: Bound | None = None, *, reserve_words: bool = False) -> ContextFreeGrammar:
+    """Return the grammar of rules that Earley with a dynamic lexer reads.
+
+    Args:
+        read: The rules.
+        bound: As for `grammar_of`.
+        reserve_words: As for `grammar_of`.
+
+    Raises:
+        UnsupportedPatternError: A terminal cannot be read by an automaton.
+        UnsupportedGrammarError: What is bound to a terminal that is ignored is no regular expression.
+        GrammarSyntaxError: A terminal is declared and nothing is bound to it.
+        OptionError: A name is bound that the grammar does not declare.
+    """
+    bound = bound or {}
+    used = _check_bound(read, bound, set())
+    bound_symbols = _bound(read, {name: bound[name] for name in used if name in bound})
+    terminals = _dynamic(read)
+    if reserve_words:
+        terminals.update(reserved({name: (pattern, is_literal) for name, pattern, is_literal in read.terminals}))
+    terminals.update((name, ways) for name, (_, ways) in bound_symbols.items() if ways)
+    terminals.update(_ignored(read, terminals))
+    ignored = frozenset(ignored_terminals(read).values())
+    return ContextFreeGrammar(read.start, _bodies(read, bound_symbols), terminals, ignored)
+
+
+def _rules_of(parser: Any) -> LarkRules:
+    """Return the rules of a parser."""
+    numbers: dict[tuple[str, bool], int] = {}
+    rules = [
+        (
+            numbers.setdefault((str(rule.origin.name), False), len(numbers)),
+            [numbers.setdefault((str(each.name), each.is_term), len(numbers)) for each in rule.expansion],
+        )
+        for rule in parser.rules
+    ]
+    return LarkRules(
+        parser.options.start[0],
+        parser.options.lexer,
+        getattr(parser, "source_grammar", ""),
+        [(each.name, pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals],
+        list(numbers),
+        rules,
+        parser.ignore_tokens,
+        [str(name) for name, (tree, _) in parser.grammar.term_defs if tree is None],
+    )
+
+
+def _bodies(read: LarkRules, bound: Mapping[str, tuple[Expression, Any]]) -> dict[str, Expression]:
+    """Return what each rule derives. Equal symbols are one object, so that they are found at once in dictionaries."""
+    symbols = [
+        bound[name][0] if name in bound else Terminal(name) if is_terminal else Rule(name)
+        for name, is_terminal in read.symbols
+    ]
+    bodies: dict[int, list[Expression]] = defaultdict(list)
+    for origin, body in read.rules:
+        bodies[origin].append(sequence(*(symbols[each] for each in body)))
+    return {read.symbols[origin][0]: alternatives(*ways) for origin, ways in bodies.items()}
+
+
+def _check_bound(read: LarkRules, bound: Bound, made: set[str]) -> dict[str, None]:
+    """Return the terminals that are used, each of which is defined, bound, or made while lines are read."""
+    defined, declared = {name for name, _, _ in read.terminals}, set(read.declared)
     for name in bound:
         if name not in declared or name in defined:
             why = "it has a definition" if name not in declared else "lark gives a literal this name, too"
@@ -118,9 +162,10 @@ def _bound(
                 why=why if name in defined else "the grammar does not declare it",
                 fix=f"write %declare {name}" if name not in declared else "declare it under another name",
             )
+    used = dict.fromkeys([*(name for name, is_terminal in read.symbols if is_terminal), *read.ignored])
     for name in used:
         if name not in defined and name not in made and name not in bound:
-            line, column = place_of(name, getattr(parser, "source_grammar", ""))
+            line, column = place_of(name, read.text)
             raise GrammarSyntaxError(
                 f"the terminal {name!r} is declared and has no texts",
                 why="%declare leaves them to the caller",
@@ -128,16 +173,15 @@ def _bound(
                 line=line,
                 column=column,
             )
-    if bound and (parser.options.parser != "earley" or not parser.options.lexer.startswith("dynamic")):
-        raise UnsupportedGrammarError(
-            f"bind= with parser={parser.options.parser!r} and lexer={parser.options.lexer!r}",
-            why="their lexer looks for the end of each terminal, and a bound text is one wherever the parser takes it as such",
-            fix="use parser='earley' with one of its dynamic lexers",
-        )
-    made_of = {name: _read_by_parser(name, bound[name]()) for name in used if name in bound}
-    for name in parser.ignore_tokens:
+    return used
+
+
+def _bound(read: LarkRules, bound: Bound) -> dict[str, tuple[Expression, tuple[Lexeme, ...]]]:
+    """Return for each terminal that is bound and used its expression, and how it is read."""
+    made_of = {name: _read_by_parser(name, make()) for name, make in bound.items()}
+    for name in read.ignored:
         if name in made_of and not made_of[name][1]:
-            line, column = place_of(name, getattr(parser, "source_grammar", ""))
+            line, column = place_of(name, read.text)
             raise UnsupportedGrammarError(
                 f"%ignore {name}, to which a type, a schema or a grammar is bound",
                 why="ignored terminals are read as regular expressions",
@@ -184,27 +228,19 @@ def _indentation(indenter: Any) -> Indentation | None:
     )
 
 
-def _symbol_of(symbol: Any, bound: Mapping[str, tuple[Expression, Any]]) -> Expression:
-    if symbol.name in bound:
-        return bound[symbol.name][0]
-    return Terminal(symbol.name) if symbol.is_term else Rule(str(symbol.name))
-
-
-def _dynamic(parser: Lark) -> dict[str, tuple[Lexeme, ...]]:
+def _dynamic(read: LarkRules) -> dict[str, tuple[Lexeme, ...]]:
     """Return for each terminal its own match, whatever the others match."""
-    read = matched_whole if parser.options.lexer == "dynamic_complete" else matched
-    return {terminal.name: (read(pattern_of(terminal, parser)),) for terminal in parser.terminals}
+    match = matched_whole if read.lexer == "dynamic_complete" else matched
+    return {name: (match(pattern),) for name, pattern, _ in read.terminals}
 
 
-def _ignored(parser: Lark, terminals: dict[str, tuple[Lexeme, ...]]) -> dict[str, tuple[Lexeme, ...]]:
+def _ignored(read: LarkRules, terminals: dict[str, tuple[Lexeme, ...]]) -> dict[str, tuple[Lexeme, ...]]:
     """Return how the terminals are read that are ignored, given how they are read where rules expect them."""
-    if parser.options.lexer != "dynamic_complete":
-        return {own: terminals[name] for name, own in ignored_terminals(parser).items()}
-    patterns = {terminal.name: pattern_of(terminal, parser) for terminal in parser.terminals}
-    return {
-        own: (matched(patterns[name]),) if name in patterns else terminals[name]
-        for name, own in ignored_terminals(parser).items()
-    }
+    own = ignored_terminals(read)
+    if read.lexer != "dynamic_complete":
+        return {new: terminals[name] for name, new in own.items()}
+    patterns = {name: pattern for name, pattern, _ in read.terminals}
+    return {new: (matched(patterns[name]),) if name in patterns else terminals[name] for name, new in own.items()}
 
 
 def _grouped(ways: Ways) -> dict[str, tuple[Lexeme, ...]]:
@@ -214,7 +250,7 @@ def _grouped(ways: Ways) -> dict[str, tuple[Lexeme, ...]]:
     return terminals
 
 
-def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
+def _tables(parser: Any, scanners: Scanners) -> LrTables:
     """Return the tables that lark has made of the grammar."""
     table = parser.parser.parser.parser.parse_table
     numbers = {state: number for number, state in enumerate(table.states)}
@@ -240,15 +276,14 @@ def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
     return LrTables(
         tuple(actions),
         tuple(made for _, made in productions.values()),
-        _expected(parser, list(table.states), indentation),
+        _expected(parser, list(table.states), scanners),
         numbers[table.start_states[start]],
         numbers[table.end_states[start]],
     )
 
 
-def _expected(parser: Any, states: list[Any], indentation: Indentation | None) -> tuple[Ways, ...]:
+def _expected(parser: Any, states: list[Any], scanners: Scanners) -> tuple[Ways, ...]:
     """Return the ways of the lexer of each state; states with the same lexer share them."""
-    scanners = Scanners(parser, indentation)
     lexer = lexer_of(parser)
     if parser.options.lexer != "contextual":
         return (scanners.ways(lexer),) * len(states)

@@ -1,20 +1,20 @@
-"""Lark itself: parsers made of a grammar text and options, the sources of a parser, and lark's errors as ours.
+"""The sources of a grammar of lark, its rules as the core reads them, and the parsers that lark makes of it.
 
 A parser of lark holds functions and automata that cannot be compared or pickled. Its sources can be: its text, and
-those of its options that differ from their defaults (`LarkSource`). From these the same parser is made again.
+those of its options that differ from their defaults (`LarkSource`). From these the same parser is made again. Lark itself
+is only needed for that: the core reads the text without it, and always before lark does, so that lark gets no
+text that is wrong or would keep it busy.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from schemagen.context_free.dialect.nodes import COMMON
-from schemagen.context_free.lark.work import check_text, check_work
-from schemagen.context_free.scanner import check_length
+from schemagen import _core
+from schemagen.context_free.lark.host import Host, PackageImports, check_text, no_lark
 from schemagen.errors import (
     GrammarError,
     GrammarSyntaxError,
@@ -23,11 +23,9 @@ from schemagen.errors import (
     SchemagenError,
     UnsupportedGrammarError,
 )
-from schemagen.errors.installing import install_command
 from schemagen.threads.clock import polled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import ModuleType
 
     from lark import Lark
@@ -36,16 +34,33 @@ if TYPE_CHECKING:
 _INDIFFERENT = {"cache", "cache_grammar", "debug", "_plugins"}
 #: Those that `LarkSource` has by name.
 _NAMED = {"start", "parser", "lexer", "source_path"}
-_PLACE = re.compile(r",? at line (?P<line>\d+),? column (?P<column>\d+)(?: in [^\n]*?)?:?\s*(?:\n|$)")
-_MISSING = re.compile(r"(?:Rule|Terminal|Template) '(?P<name>\w+)' used but not defined")
-_START = re.compile(r"Using an undefined rule: NonTerminal\('(?P<name>.*)'\)")
-#: A definition as other notations have it.
-_EQUALS = re.compile(r"[ \t]*[?!]{0,2}(?P<name>\w+)(?:\.-?[0-9]+)?[ \t]*(?P<sign>::=|:=|=)")
 _COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
-#: The assertion of lark where the only grammar of a name lies in the working directory, in which it does not look.
-_ELSEWHERE = re.compile(r"Couldn't import grammar \(.*\), but")
-_TOKEN = re.compile(r"Token\('\w+', '(\w+)'\)")
-_INVALID_TEXT = "it is not a grammar in lark's language"
+#: What the core is told about lark: whether it reads the text, too, and makes tables.
+_NOT_AT_ALL, _READS, _MAKES_TABLES = range(3)
+
+
+class LarkRules(NamedTuple):
+    """A grammar of lark as plain rules over terminals.
+
+    Attributes:
+        start: The start rule.
+        lexer: The lexer, by lark's name.
+        text: The grammar.
+        terminals: Name, pattern for `re`, and whether it is a literal, in lark's order.
+        symbols: The symbols of rules: names, and whether they are terminals.
+        rules: The alternatives: the number of the rule among the symbols, and those of its symbols.
+        ignored: The terminals that are ignored.
+        declared: The terminals that are declared and have no texts.
+    """
+
+    start: str
+    lexer: str
+    text: str
+    terminals: list[tuple[str, str, bool]]
+    symbols: list[tuple[str, bool]]
+    rules: list[tuple[int, list[int]]]
+    ignored: list[str]
+    declared: list[str]
 
 
 class Indents(NamedTuple):
@@ -61,13 +76,6 @@ class Indents(NamedTuple):
 
 #: The same settings by lark's names.
 _INDENTER = ("NL_type", "OPEN_PAREN_types", "CLOSE_PAREN_types", "INDENT_type", "DEDENT_type", "tab_len")
-
-
-class PackageImports(NamedTuple):
-    """Where lark's `FromPackageLoader` finds grammars that are imported."""
-
-    package: str
-    folders: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -92,42 +100,58 @@ class LarkSource:
     options: tuple[tuple[str, Any], ...] = ()
     imports: Literal["files", "library"] = "files"
 
-    def parser_of(self, definitions: str = "", *, parses: bool = True, **options: Any) -> Lark:
-        r"""Return the parser.
+    @property
+    def needs_lark(self) -> bool:
+        """Whether the texts are those of a parser of lark, its tables, lexers or options, and not of the rules alone."""
+        return self.parser != "earley" or not self.lexer.startswith("dynamic") or bool(self.options)
+
+    def rules(self) -> LarkRules:
+        """Return the rules, which are those that lark reads.
+
+        Raises:
+            GrammarSyntaxError: It is no grammar of lark; ``line`` and ``column`` say where.
+            LimitError: It is too long, nested too deep, or grows too far when it is written out.
+            SchemagenError: It imports from lark's library, and lark is not installed.
+
+        Cost: 5 us for a line, and 30 us for each pattern that is new to the process, which `re` reads for its widths.
+        """
+        return self._read(self.text, _NOT_AT_ALL)
+
+    def _read(self, text: str, lark: int) -> LarkRules:
+        check_text(text)
+        options = dict(self.options)
+        host = Host(self.path, options.get("import_paths", ()), library_only=self.imports == "library")
+        indents = options.get("postlex")
+        kept = [] if indents is None else [indents.newline]
+        found = _core.read_lark(text, self.start, host, options.get("keep_all_tokens", False), kept, lark)
+        terminals = [(name, pattern, is_literal) for name, pattern, is_literal, _ in found[0]]
+        return LarkRules(self.start, self.lexer, text, terminals, *found[1:])
+
+    def parser_of(self, definitions: str = "") -> Lark:
+        r"""Return the parser that lark makes.
 
         Args:
             definitions: More lines of the grammar.
-            parses: Whether it is to parse texts. If not, and only its rules and terminals are needed (Earley with
-                a dynamic lexer), it has no ``parser``: making that takes lark 40 % of the time.
-            options: Options of lark that count before those of the source.
 
         Raises:
-            GrammarError: Lark does not take the grammar; ``line`` and ``column`` say where, as far as lark does.
-            LimitError: It is too long, or nested too deep.
+            GrammarError: Lark does not take the grammar.
+            LimitError: It is too long, nested too deep, or lark would take long over it.
             SchemagenError: Lark is not installed.
 
         Cost: lark's, about 1 ms for a line; for LALR more than linear in the rules.
         """
-        check_length(self.text)
-        check_text(self.text)
-        lark, reader = imported_lark(), imported_lark("lark.load_grammar")
-        path: Any = reader.PackageResource(*self.path) if isinstance(self.path, tuple) else self.path
-        given = {name: _theirs(value) for name, value in self.options}
-        given.update(start=self.start, parser=self.parser, lexer=self.lexer, source_path=path)
+        lark = imported_lark()
         text = f"{self.text}\n{definitions}" if definitions else self.text
-        keep = given.get("keep_all_tokens", False)
-        parses = parses or self.parser != "earley" or not self.lexer.startswith("dynamic")
+        self._read(text, _MAKES_TABLES if self.parser == "lalr" else _READS)
+        path = (
+            imported_lark("lark.load_grammar").PackageResource(*self.path)
+            if isinstance(self.path, tuple)
+            else self.path
+        )
+        given = {name: _theirs(value) for name, value in self.options}
+        given.update(start=self.start, parser=self.parser, lexer=self.lexer, source_path=path, _plugins=_watched())
         try:
-            builder = (reader.GrammarBuilder if self.imports == "files" else _library_builder())(
-                keep, given.get("import_paths", [])
-            )
-            builder.load_grammar(text, path or "<string>")
-            grammar = builder.build()
-            check_work(grammar, lalr=self.parser == "lalr")
-            if parses:
-                given["_plugins"] = _watched()
-            made: Lark = (lark.Lark if parses else _without_parser())(grammar, **{**given, **options})
-            made.source_grammar = text
+            made: Lark = lark.Lark(text, **given)
         except SchemagenError:
             raise
         except RecursionError:
@@ -135,34 +159,8 @@ class LarkSource:
                 "the grammar is nested deeper than lark can read it", fix="use rules for parts of it"
             ) from None
         except Exception as error:  # lark also raises errors of its own bugs, such as an IndexError for `x: x`
-            raise translated(error, self.text) from error
+            raise translated(error) from error
         return made
-
-
-@lru_cache(maxsize=1)
-def _library_builder() -> type[Any]:
-    """Return a class of builders that import from lark's own library alone, and never look for a file."""
-    reader = imported_lark("lark.load_grammar")
-
-    class LibraryBuilder(reader.GrammarBuilder):  # type: ignore[misc, name-defined]
-        def do_import(self, dotted_path: Any, base_path: Any, aliases: Any, base_mangle: Any = None) -> None:
-            if base_path is not None or not _is_in_library(dotted_path):
-                raise GrammarSyntaxError(
-                    f"the grammar {'/'.join(dotted_path) + '.lark'!r:.80} is imported, which is not in lark's library",
-                    why="with imports='library' no file is looked for",
-                    fix="write the rules into the grammar itself, or import from common",
-                )
-            super().do_import(dotted_path, base_path, aliases, base_mangle)
-
-    return LibraryBuilder
-
-
-def _is_in_library(dotted_path: Sequence[str]) -> bool:
-    try:
-        imported_lark("lark.load_grammar").stdlib_loader(None, "/".join(dotted_path) + ".lark")
-    except OSError:
-        return False
-    return True
 
 
 @lru_cache(maxsize=1)
@@ -182,36 +180,6 @@ def _watched_part(base: Any) -> type[Any]:
     return Watched
 
 
-@lru_cache(maxsize=1)
-def _without_parser() -> type[Lark]:
-    """Return a class of parsers that know their rules and terminals, and refuse what lark's own do, but cannot parse."""
-    lark = imported_lark()
-
-    class WithoutParser(lark.Lark):  # type: ignore[misc, name-defined]
-        def _build_parser(self) -> None:
-            for start in self.options.start:
-                if not any(rule.origin.name == start for rule in self.rules):
-                    raise lark.GrammarError(f"Using an undefined rule: NonTerminal({str(start)!r})")
-            for terminal in self.terminals:
-                _check_terminal(terminal, self.options.g_regex_flags)
-
-    return WithoutParser
-
-
-def _check_terminal(terminal: Any, flags: int) -> None:
-    """Refuse a terminal that lark's dynamic lexer refuses."""
-    error = imported_lark().GrammarError
-    pattern = terminal.pattern.to_regexp()
-    try:
-        width = terminal.pattern.min_width
-    except ValueError:
-        raise error(f"Bad regexp in token {terminal.name}: {pattern}") from None
-    if width == 0:
-        raise error("Dynamic Earley doesn't allow zero-width regexps", terminal)
-    if "(?<" in pattern or flags:  # these only show when a pattern is compiled
-        re.compile(pattern, flags)
-
-
 def imported_lark(name: str = "lark") -> ModuleType:
     """Return a module of lark.
 
@@ -223,12 +191,7 @@ def imported_lark(name: str = "lark") -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
-        raise SchemagenError(
-            "lark is not installed",
-            why="it reads the grammars of schemagen.Lark",
-            fix=install_command("lark"),
-            code="no-lark",
-        ) from error
+        raise no_lark() from error
 
 
 def is_lark(value: Any) -> bool:
@@ -362,65 +325,19 @@ def _indenter(indents: Indents) -> Any:
 # --- errors ----------------------------------------------------------------------------------------------------------------
 
 
-def translated(error: Exception, text: str) -> GrammarError:
-    """Return an error that lark raised for a grammar as one of ours."""
-    said = str(error.args[0]) if error.args and isinstance(error.args[0], str) else str(error)
-    missing, start = _MISSING.search(said), _START.search(said)
-    if start is not None:
-        return GrammarSyntaxError(
-            f"the rule {start['name']!r} is not defined", why="the texts of this rule are meant", fix="give start="
-        )
-    if missing is not None:
-        line, column = place_of(missing["name"], text)
-        kind = "terminal" if missing["name"].isupper() else "rule"
-        fix = _definition_of(missing["name"], kind, text)
-        return GrammarSyntaxError(f"the {kind} {missing['name']!r} is not defined", line=line, column=column, fix=fix)
+def translated(error: Exception) -> GrammarError:
+    """Return what lark raised for a grammar that has been read without an error: of its tables, lexers and options."""
+    said = " ".join((str(error.args[0]) if error.args else "").split()) or type(error).__name__
+    said = said if len(said) <= 300 else f"{said[:300]}..."
     if _COLLISION.search(said):
         return UnsupportedGrammarError(
-            f"LALR cannot read the grammar: {_on_one_line(said)}",
+            f"LALR cannot read the grammar: {said}",
             why="after some texts the next terminal does not decide between two rules",
             fix="use parser='earley', or write the grammar without this conflict",
         )
-    elsewhere = _ELSEWHERE.search(said)
-    if isinstance(error, FileNotFoundError) or elsewhere is not None:
-        tokens = _TOKEN.findall(elsewhere[0]) if elsewhere is not None else []
-        name = error.filename if isinstance(error, FileNotFoundError) else "/".join(tokens) + ".lark"
-        return GrammarSyntaxError(
-            f"the grammar {name!r} cannot be imported", why="there is no such file where lark looks"
-        )
-    place = _PLACE.search(said)
-    line = int(place["line"]) if place else None
-    column = int(place["column"]) if place else None
-    fact = said[: place.start()] if place else _on_one_line(said)
-    if not fact or isinstance(error, (AssertionError, LookupError, AttributeError, TypeError)):
-        fact = f"lark fails over it {': ' if fact else ''}{fact}"
-    fix = _colon_for_equals(text, line, column)
-    return GrammarSyntaxError(f"{fact[:1].lower()}{fact[1:]}", line=line, column=column, why=_INVALID_TEXT, fix=fix)
-
-
-def _definition_of(name: str, kind: str, text: str) -> str:
-    """Return the ways to define a missing rule or terminal."""
-    defined = re.findall(r"^[ \t]*[?!]{0,2}(\w+)", text, re.MULTILINE)
-    if close := difflib.get_close_matches(name, [each for each in defined if each.isupper() == name.isupper()], 1):
-        return f"did you mean {close[0]!r}?"
-    written = f"define it: {name}: {'/.../' if kind == 'terminal' else '...'}"
-    return f"{written}, or import it: %import common.{name}" if name in COMMON else written
-
-
-def _colon_for_equals(text: str, line: int | None, column: int | None) -> str:
-    """Return the way out of ``name = ...`` or ``name ::= ...`` where lark stops at the sign; none elsewhere."""
-    lines = text.splitlines()
-    if line is None or column is None or not 0 < line <= len(lines):
-        return ""
-    found = _EQUALS.match(lines[line - 1])
-    if found is None or not found.start("sign") < column <= found.end("sign") + 1:
-        return ""
-    return f"write ':' instead of {found['sign']!r}: {found['name']}: ..."
-
-
-def _on_one_line(said: str) -> str:
-    said = " ".join(said.split())
-    return said if len(said) <= 300 else f"{said[:300]}..."
+    return GrammarSyntaxError(
+        f"lark fails over it: {said}", why="its text is right", fix="use the default parser, or look at lark's issues"
+    )
 
 
 def place_of(name: str, text: str) -> tuple[int | None, int | None]:
