@@ -49,7 +49,8 @@ private:
 
     [[noreturn]] void unexpected(const std::string& wanted) const {
         const std::string expected = wanted + " is expected here";
-        if (sees(Sign::kNewLine) || sees(Sign::kEnd)) refuse(place(), wanted + " is missing", "the line ends here");
+        if (sees(Sign::kNewLine)) refuse(place(), wanted + " is missing", "the line ends here");
+        if (sees(Sign::kEnd)) refuse(place(), wanted + " is missing", "the text ends here");
         if (!sees(Sign::kBad)) refuse(place(), "unexpected '" + std::string(spelling()) + "'", expected);
         const char first = source_[token_->begin];
         if (first == '"' || first == '/')

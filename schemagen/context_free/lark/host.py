@@ -145,7 +145,7 @@ def _read(source: Any, folder: Place | None, name: str) -> tuple[Place, str]:
             raise FileNotFoundError(name)
         return _first_of_package(folder[0], folder[1:], name)
     if callable(source):
-        found: tuple[Place, str] = source(folder, name)
+        found: Any = source(folder, name)
         return found
     if isinstance(source, tuple):
         return _first_of_package(source[0], (source[1],), name)
