@@ -78,7 +78,7 @@ std::vector<std::vector<uint32_t>> LarkAlternatives::ways(const LarkNode* node) 
     if (node->kind == Kind::kEmpty) return {{kNone}};
     if (node->kind == Kind::kAlias)
         refuse(node->place, "'->' inside of parentheses", "it names an alternative of the whole rule",
-               "make a rule of what is in the parentheses");
+               "make a rule of the part in the parentheses");
     std::vector<std::vector<uint32_t>> found;
     if (node->kind == Kind::kChoice) {
         for (const LarkNode* child : node->children)

@@ -86,6 +86,7 @@ private:
         LarkDefinitions imported =
             LarkText(reading_, static_cast<uint32_t>(reading_.texts.size() - 1), &renamed).read();
         std::vector<uint32_t> needed;
+        needed.reserve(import.names.size());
         for (const auto& [there, here] : import.names) needed.push_back(renamed(there));
         keep(imported, std::move(needed), import.place);
     }

@@ -5,7 +5,7 @@
 // others as they are when the text ends that it stands in: one that is overridden later stays in those made of it, one
 // that is extended is extended in them, too.
 //
-// Invariants: definitions stay in the order in which their names came first. Behind `lark_definitions` no terminal is
+// Invariants: definitions stay in the order in which their names came first. After `read_definitions` no terminal is
 // made of itself or deeper than NotationLimits::kDepth, no tree of a terminal has a kSymbol, and every name that is
 // used is defined.
 #pragma once
@@ -61,7 +61,7 @@ struct LarkReading {
                                      const LarkDefinitions& among) const;
 };
 
-// Reads `text` and what it imports.
+// Reads `text` and the texts that it imports.
 void read_definitions(LarkReading& reading, std::string text);
 
 }  // namespace schemagen

@@ -148,10 +148,10 @@ LarkNode* LarkExpansion::terminal(const LarkNode& value) {
 // --- templates
 
 LarkNode* LarkExpansion::filled(const LarkNode& use) {
-    std::string spelling = reading_.names[use.name] + "{";
-    for (const LarkNode* argument : use.children)
-        spelling += (argument == use.children[0] ? "" : ",") + reading_.names[argument->name];
-    spelling += "}";
+    std::string spelling = reading_.names[use.name];
+    for (size_t n = 0; n < use.children.size(); ++n)
+        spelling += (n ? "," : "{") + reading_.names[use.children[n]->name];
+    spelling += '}';
     if (spelling.size() > NotationLimits::kName || filled_in_.size() == NotationLimits::kTemplates)
         stop(use.place, "the template '" + reading_.names[use.name] + "' is filled in again and again",
              spelling.size() > NotationLimits::kName ? "each time with longer names" : "each time with other names",

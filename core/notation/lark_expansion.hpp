@@ -1,4 +1,4 @@
-// Rules in lark's notation without what is short for others: templates filled in, literals as terminals with names, and
+// Rules in lark's notation without abbreviations: templates filled in, literals as terminals with names, and
 // repetitions and optional parts as choices and rules of their own.
 //
 // Idea: the rules are changed in place, in the order in which lark goes over their nodes: from the bottom up, levels
@@ -89,7 +89,7 @@ private:
     LarkReading& reading_;
     LarkTrees& trees_;
     LarkTerminals& terminals_;
-    std::vector<Rule> rules_;  // templates filled in are added behind
+    std::vector<Rule> rules_;  // templates filled in are added at the end
     std::unordered_map<uint32_t, size_t> by_name_;
     std::unordered_set<uint32_t> filled_in_;
     std::vector<LarkRule> added_;

@@ -128,8 +128,7 @@ private:
         const std::string_view rest = source_.substr(token_->begin);
         for (const std::string_view sign : {"::=", ":=", "="})
             if (rest.starts_with(sign))
-                refuse(place(), "unexpected '" + std::string(sign) + "'",
-                       "lark has ':' between a name and what it means",
+                refuse(place(), "unexpected '" + std::string(sign) + "'", "lark writes ':' after a name",
                        "write ':' instead of '" + std::string(sign) + "': " + std::string(name) + ": ...");
         need(Sign::kColon, "':'");
     }
@@ -166,7 +165,8 @@ private:
         import.path.pop_back();
         if (import.path.empty())
             refuse(import.place, "nothing is imported from '" + names_[name] + "'",
-                   "the last name of an import is what is imported", "write %import " + names_[name] + ".NAME");
+                   "only the last name of an import is that of a rule or terminal",
+                   "write %import " + names_[name] + ".NAME");
         import.names.emplace_back(name, take(Sign::kArrow) ? any_name() : name);
     }
 

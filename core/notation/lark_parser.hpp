@@ -24,14 +24,14 @@ struct LarkDefinition {
 struct LarkImport {
     std::vector<uint32_t> path;
     bool is_relative = false;
-    std::vector<std::pair<uint32_t, uint32_t>> names;  // what they are there and here
+    std::vector<std::pair<uint32_t, uint32_t>> names;  // their names there and here
     NotationPlace place;
 };
 
 struct LarkStatement {
     enum class Kind : uint8_t { kDefine, kOverride, kExtend, kIgnore, kDeclare, kImport };
     Kind kind = Kind::kDefine;
-    uint32_t name = 0;               // of what is defined
+    uint32_t name = 0;               // of the definition
     LarkDefinition definition;       // kIgnore: its tree
     std::vector<LarkNode*> symbols;  // kDeclare
     LarkImport import;

@@ -1,8 +1,9 @@
 // Grammars in lark's notation, read as lark reads them: terminals with their patterns, and rules as lists of symbols.
 //
-// Idea: text -> tokens -> statements, with what is imported (lark_definitions) -> rules without templates, repetitions
-// and optional parts (lark_expansion) -> alternatives (lark_alternatives), of which the used ones stay. Names and order
-// are lark's own: names are found in errors, and the order of terminals decides what lark's lexers try first.
+// Idea: text -> tokens -> statements, with those of imported texts (lark_definitions) -> rules without templates,
+// repetitions and optional parts (lark_expansion) -> alternatives (lark_alternatives), of which the used ones stay.
+// Names and order are lark's own: names are found in errors, and the order of terminals decides what lark's lexers try
+// first.
 //
 // Invariants: of the result every rule that is named has alternatives, and every terminal is defined, ignored or only
 // declared; no terminal matches the empty text. Time and memory are bounded by NotationLimits.

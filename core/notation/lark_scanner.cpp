@@ -42,7 +42,7 @@ public:
             put(LarkSign::kBad, source_.size() - at_);
             return std::move(tokens_);
         }
-        if (!ends_in_backslash_) put(LarkSign::kNewLine, 0);  // lark reads a line break behind the text
+        if (!ends_in_backslash_) put(LarkSign::kNewLine, 0);  // lark reads a line break after the text
         put(LarkSign::kEnd, 0);
         return std::move(tokens_);
     }
@@ -60,7 +60,7 @@ private:
         at_ += length;
     }
 
-    // Read one token or what is between tokens; false where neither begins.
+    // Read one token, or blanks between tokens; false where neither begins.
     bool skip_or_take() { return skip_blanks() || take_sign() || take_word() || take_literal(); }
 
     bool skip_blanks() {
@@ -128,7 +128,7 @@ private:
         return false;
     }
 
-    // A '?' repeats what is before it, or modifies the rule behind it, as a '!' does.
+    // A '?' repeats the part before it, or modifies the rule after it, as a '!' does.
     bool take_mark(char c) {
         const char other = c == '?' ? '!' : '?';
         if (next() == other && begins_rule(2))

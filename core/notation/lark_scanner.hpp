@@ -1,8 +1,8 @@
 // The words and signs of lark's notation.
 //
-// Idea: lark's lexer tries regular expressions in a fixed order; what they take is decided here by the first
+// Idea: lark's lexer tries regular expressions in a fixed order; which of them matches is decided here by the first
 // characters. A comment swallows the blanks and line breaks before it, so that it never ends a statement; a line break
-// takes all blanks after it, and a '|' behind these, so that alternatives may stand on lines of their own.
+// takes all blanks after it, and a '|' after these, so that alternatives may stand on lines of their own.
 //
 // Invariants: the last token is kEnd, or kBad at the first character that begins none; a kNewLine stands before kEnd.
 #pragma once

@@ -1,4 +1,4 @@
-// Mistakes in a grammar text: what is wrong, where, and the way out.
+// Mistakes in a grammar text: a fact, its place, and the way out.
 #pragma once
 #include <cstddef>
 #include <cstdint>

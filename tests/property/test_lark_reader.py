@@ -136,6 +136,7 @@ TRICKY = [
     'start: t{u, "a"}\nt{f, x}: f{x} f{"b"}\nu{x}: "(" x ")"',
     'start: t{/a+/} t{"a".."c"} t{A}\n!t{x}: x ["k" x]\nA: "q"',
     'start: t{"a"}\nt{x}: x t{x} | "b"\nunused{x}: x "\\x"',
+    'start: t{"a"}\nt{x}: u{x, x} [x]\nu{x, y}: x+ y+ v{y, x}\nv{x, y}: x y',
     # statements
     'start: A b\nA: "a"\nb: "b"\n%override A: "c"\n%extend A: "d" | "e"\n%extend b: "f" -> g\n | A',
     '%import common.INT\n%import common (WORD, WS)\n%import common.CNAME -> NAME\nstart: INT WORD NAME\n%ignore WS\n%ignore "x" /y/',

@@ -1,1 +1,1 @@
-"""Grammars of lark, read as lark itself reads them: its options, its lexers and its tables."""
+"""Grammars of lark, read as lark reads them: its options, its lexers and its tables."""

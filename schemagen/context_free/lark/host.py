@@ -30,7 +30,7 @@ Place = str | tuple[str, str]
 _EXTENSION = ".lark"
 #: Lark's own grammars.
 _LIBRARY = "grammars"
-#: Categories of the characters of a name, and of the digits that only stand behind its first.
+#: Categories of the characters of a name, and of the digits that only stand after its first.
 _LETTERS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Pc"})
 _DIGITS = frozenset({"Nd", "Nl"})
 
@@ -57,7 +57,7 @@ class Host:
         self._library_only = library_only
 
     def text(self, path: Sequence[str], is_relative: bool, importer: int) -> tuple[str, str, str, str]:
-        """Return the text of a grammar that is imported, then what is wrong, why, and the way out, if there is none.
+        """Return the text of a grammar that is imported, then the mistake, why, and the way out, if there is none.
 
         Args:
             path: The names in its path.
@@ -188,7 +188,7 @@ def no_lark() -> SchemagenError:
     """Return the error that lark is not installed."""
     return SchemagenError(
         "lark is not installed",
-        why="it reads the grammars of schemagen.Lark",
+        why="trees, LALR, the lexer 'basic' and lark's library need it",
         fix=install_command("lark"),
         code="no-lark",
     )

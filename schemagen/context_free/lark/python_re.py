@@ -85,7 +85,7 @@ def widths_of(pattern: str) -> tuple[int, int]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if "(?<" in pattern:  # what is wrong with these only shows when they are compiled
+            if "(?<" in pattern:  # mistakes in these only show when they are compiled
                 re.compile(pattern)
             least, most = parser.parse(pattern).getwidth()
     except OverflowError as error:

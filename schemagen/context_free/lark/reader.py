@@ -101,7 +101,7 @@ def grammar_of_rules(read: LarkRules, bound: Bound | None = None, *, reserve_wor
 
     Raises:
         UnsupportedPatternError: A terminal cannot be read by an automaton.
-        UnsupportedGrammarError: What is bound to a terminal that is ignored is no regular expression.
+        UnsupportedGrammarError: A terminal is ignored, and something else than a regular expression is bound to it.
         GrammarSyntaxError: A terminal is declared and nothing is bound to it.
         OptionError: A name is bound that the grammar does not declare.
     """
