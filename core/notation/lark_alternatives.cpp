@@ -17,6 +17,24 @@ constexpr uint32_t kNone = UINT32_MAX;  // no alias; a symbol for nothing, which
 
 double capped(double count) { return std::min(count, static_cast<double>(NotationLimits::kCounted)); }
 
+using Symbols = std::vector<uint32_t>;
+
+// Continue each way by each of the next ones.
+void append(std::vector<Symbols>& ways, const std::vector<Symbols>& next) {
+    const auto join = [](Symbols& before, const Symbols& after) {
+        before.insert(before.end(), after.begin(), after.end());
+    };
+    if (next.size() == 1) {
+        for (Symbols& way : ways) join(way, next[0]);
+        return;
+    }
+    std::vector<Symbols> longer;
+    longer.reserve(ways.size() * next.size());
+    for (const Symbols& before : ways)
+        for (const Symbols& after : next) join(longer.emplace_back(before), after);
+    ways = std::move(longer);
+}
+
 std::string shown(double count) {
     const auto whole = static_cast<uint64_t>(count);
     return with_commas(whole) + (whole == NotationLimits::kCounted ? " or more" : "");
@@ -68,45 +86,36 @@ void LarkAlternatives::collect(const LarkNode* node, const LarkRule& rule, std::
     if (is_alias && name[0] == '_')
         refuse(node->place, "'->' in the rule '" + name + "'",
                "its name begins with an underscore, so that trees never have it", "leave one of them out");
-    for (std::vector<uint32_t>& symbols : ways(is_alias ? node->children[0] : node))
+    for (Symbols& symbols : ways(is_alias ? node->children[0] : node))
         found.push_back({std::move(symbols), is_alias ? node->name : kNone});
 }
 
-std::vector<std::vector<uint32_t>> LarkAlternatives::ways(const LarkNode* node) const {
+std::vector<Symbols> LarkAlternatives::ways(const LarkNode* node) const {
     poll();
     if (node->kind == Kind::kSymbol) return {{symbol_of(node->name, node->is_term)}};
     if (node->kind == Kind::kEmpty) return {{kNone}};
     if (node->kind == Kind::kAlias)
         refuse(node->place, "'->' inside of parentheses", "it names an alternative of the whole rule",
                "make a rule of the part in the parentheses");
-    std::vector<std::vector<uint32_t>> found;
+    std::vector<Symbols> found;
     if (node->kind == Kind::kChoice) {
         for (const LarkNode* child : node->children)
-            for (std::vector<uint32_t>& way : ways(child)) found.push_back(std::move(way));
+            for (Symbols& way : ways(child)) found.push_back(std::move(way));
         return found;
     }
     found.emplace_back();
-    for (const LarkNode* child : node->children) {
-        const std::vector<std::vector<uint32_t>> next = ways(child);
-        std::vector<std::vector<uint32_t>> longer;
-        for (const std::vector<uint32_t>& before : found)
-            for (const std::vector<uint32_t>& behind : next) {
-                longer.push_back(before);
-                longer.back().insert(longer.back().end(), behind.begin(), behind.end());
-            }
-        found = std::move(longer);
-    }
+    for (const LarkNode* child : node->children) append(found, ways(child));
     return found;
 }
 
 void LarkAlternatives::put(const LarkRule& rule, const std::vector<Way>& ways) {
     InternedLists all, written;
     for (const Way& way : ways) {
-        std::vector<uint32_t> key = way.symbols;
+        Symbols key = way.symbols;
         key.push_back(way.alias);
         size_t known = all.size();
         if (all.intern(key) < known) continue;
-        std::vector<uint32_t> symbols = way.symbols;
+        Symbols symbols = way.symbols;
         std::erase(symbols, kNone);
         key = symbols;
         key.push_back(kNone);

@@ -56,6 +56,8 @@ private:
         if (first == '"' || first == '/')
             refuse(place(), first == '"' ? "a literal without an end" : "a pattern without an end",
                    "it ends with the sign that it begins with", "write another one, or \\ before one that is meant");
+        if (static_cast<uint8_t>(first) < ' ')
+            refuse(place(), "unexpected input: the control character " + std::to_string(first), expected);
         size_t length = 1;
         while (token_->begin + length < source_.size() && (source_[token_->begin + length] & 0xC0) == 0x80) ++length;
         refuse(place(), "unexpected input: '" + std::string(source_.substr(token_->begin, length)) + "'", expected);
