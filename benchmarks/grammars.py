@@ -10,7 +10,7 @@ Each engine has each grammar in a fresh process, which compiles another one firs
     memory          growth of the process from before the grammar was read to after the first time
 
 Times are CPU time of the process, less the time to read the clock; for each token the median over the rounds. The rounds
-are interleaved, and the engines take turns in going first. "schemagen" reads a grammar as lark does; "schemagen, dialect" is this
+are interleaved, and the engines take turns in going first. "schemagen" reads it as lark does; "schemagen, dialect" is this
 package with `dialect="llguidance"`, which reads the peers' text in their way.
 """
 

@@ -77,7 +77,7 @@ private:
         reading_.texts.push_back(text_of(import, path));
         reading_.paths.push_back(dotted);
         std::unordered_map<uint32_t, uint32_t> wanted;
-        for (const auto& [there, here] : import.names) wanted[there] = here;
+        for (const auto& [there, here, place] : import.names) wanted[there] = here;
         const LarkRenaming renamed = [&](uint32_t name) {
             const auto here = wanted.find(name);
             const uint32_t found = here != wanted.end() ? here->second : prefixed(prefix, name);
@@ -87,7 +87,10 @@ private:
             LarkText(reading_, static_cast<uint32_t>(reading_.texts.size() - 1), &renamed).read();
         std::vector<uint32_t> needed;
         needed.reserve(import.names.size());
-        for (const auto& [there, here] : import.names) needed.push_back(renamed(there));
+        for (const auto& [there, here, place] : import.names) {
+            needed.push_back(renamed(there));
+            if (!imported.find(needed.back())) reading_.absent.emplace(needed.back(), place);
+        }
         keep(imported, std::move(needed), import.place);
     }
 
@@ -295,6 +298,9 @@ private:
 }  // namespace
 
 void LarkReading::refuse_missing(uint32_t name, bool is_term, NotationPlace place, const LarkDefinitions& among) const {
+    if (const auto import = absent.find(name); import != absent.end())
+        refuse(import->second, "'" + names[name] + "' is imported, and not defined there", "",
+               "import a name of a rule or terminal in that grammar");
     std::vector<std::string> defined;
     for (const auto& [each, definition] : among) defined.push_back(names[each]);
     refuse(place, std::string("the ") + kind_of(is_term) + " '" + names[name] + "' is not defined", "",

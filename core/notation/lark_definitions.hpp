@@ -54,6 +54,7 @@ struct LarkReading {
     LarkTrees trees;
     LarkNames names;
     LarkDefinitions definitions;
+    std::unordered_map<uint32_t, NotationPlace> absent;       // names that are imported and not defined there
     std::vector<std::pair<uint32_t, NotationPlace>> ignored;  // names of terminals, as often as they are ignored
 
     // Refuse a name that is used and not among the definitions.

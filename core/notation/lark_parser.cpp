@@ -17,7 +17,13 @@ class LarkParser {
 public:
     LarkParser(std::string_view source, uint32_t text, const std::vector<LarkToken>& tokens, LarkTrees& trees,
                LarkNames& names, const LarkRenaming& renamed)
-        : source_(source), text_(text), token_(tokens.data()), trees_(trees), names_(names), renamed_(renamed) {}
+        : source_(source),
+          text_(text),
+          first_(tokens.data()),
+          token_(first_),
+          trees_(trees),
+          names_(names),
+          renamed_(renamed) {}
 
     std::vector<LarkStatement> statements() {
         std::vector<LarkStatement> found;
@@ -51,7 +57,9 @@ private:
         const std::string expected = wanted + " is expected here";
         if (sees(Sign::kNewLine)) refuse(place(), wanted + " is missing", "the line ends here");
         if (sees(Sign::kEnd)) refuse(place(), wanted + " is missing", "the text ends here");
-        if (!sees(Sign::kBad)) refuse(place(), "unexpected '" + std::string(spelling()) + "'", expected);
+        if (!sees(Sign::kBad))
+            refuse(place(), "unexpected '" + std::string(spelling()) + "'", expected,
+                   is_mixed_name() ? "write names in small letters for rules, in capital ones for terminals" : "");
         const char first = source_[token_->begin];
         if (first == '"' || first == '/')
             refuse(place(), first == '"' ? "a literal without an end" : "a pattern without an end",
@@ -60,7 +68,14 @@ private:
             refuse(place(), "unexpected input: the control character " + std::to_string(first), expected);
         size_t length = 1;
         while (token_->begin + length < source_.size() && (source_[token_->begin + length] & 0xC0) == 0x80) ++length;
-        refuse(place(), "unexpected input: '" + std::string(source_.substr(token_->begin, length)) + "'", expected);
+        refuse(place(), "unexpected input: '" + std::string(source_.substr(token_->begin, length)) + "'", expected,
+               first == '\'' ? "write literals in double quotes" : "");
+    }
+
+    // Whether a name stands directly after another: `Name` is one of a terminal and one of a rule.
+    bool is_mixed_name() const {
+        const auto is_name = [](Sign sign) { return sign == Sign::kRule || sign == Sign::kTerminal; };
+        return token_ != first_ && is_name(token_->sign) && is_name(token_[-1].sign) && token_[-1].end == token_->begin;
     }
 
     int32_t number(const char* wanted) {
@@ -93,7 +108,7 @@ private:
             define(found, LarkStatement::Kind::kExtend);
         else
             define(found, LarkStatement::Kind::kDefine);
-        need(Sign::kNewLine, "the end of the line");
+        need(Sign::kNewLine, "a part, '|' or the end of the line");
         return found;
     }
 
@@ -157,8 +172,9 @@ private:
         while (take(Sign::kDot));
         if (take(Sign::kOpen)) {
             do {
+                const NotationPlace at = place();
                 const uint32_t name = any_name();
-                import.names.emplace_back(name, name);
+                import.names.push_back({name, name, at});
             } while (take(Sign::kComma));
             need(Sign::kClose, "')'");
             return;
@@ -169,7 +185,7 @@ private:
             refuse(import.place, "nothing is imported from '" + names_[name] + "'",
                    "only the last name of an import is that of a rule or terminal",
                    "write %import " + names_[name] + ".NAME");
-        import.names.emplace_back(name, take(Sign::kArrow) ? any_name() : name);
+        import.names.push_back({name, take(Sign::kArrow) ? any_name() : name, import.place});
     }
 
     uint32_t any_name() {
@@ -284,6 +300,7 @@ private:
 
     std::string_view source_;
     uint32_t text_;
+    const LarkToken* first_;
     const LarkToken* token_;
     LarkTrees& trees_;
     LarkNames& names_;

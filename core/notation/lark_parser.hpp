@@ -22,9 +22,13 @@ struct LarkDefinition {
 };
 
 struct LarkImport {
+    struct Name {
+        uint32_t there, here;
+        NotationPlace place;
+    };
     std::vector<uint32_t> path;
     bool is_relative = false;
-    std::vector<std::pair<uint32_t, uint32_t>> names;  // their names there and here
+    std::vector<Name> names;
     NotationPlace place;
 };
 

@@ -501,7 +501,12 @@ MISTAKES = [
     ('start: "a"\n%ignore X', 2, 9, "the terminal 'X' is not defined"),
     ("%import nowhere.X\nstart: X", 1, 9, "the grammar 'nowhere.lark' cannot be imported"),
     ("%import common\nstart: INT", 1, 9, "nothing is imported from 'common'"),
-    ("%import common.INT\n%import common.NOTHING\nstart: NOTHING", 3, 8, "the terminal 'NOTHING' is not defined"),
+    (
+        "%import common.INT\n%import common.NOTHING\nstart: NOTHING",
+        2,
+        9,
+        "'NOTHING' is imported, and not defined there",
+    ),
     ('%import common.INT\nINT: "1"\nstart: INT', 2, 1, "the terminal 'INT' is defined more than once"),
     ("%import common.INT -> int\nstart: int", 2, 1, "stands for a rule and for a terminal"),
 ]
@@ -521,6 +526,8 @@ def test_a_mistake_has_its_place(grammar: str, line: int | None, column: int | N
         ("start = foo", "write ':' instead of '=': start: ..."),
         ('start: foo\n\n?foo.2 ::= "a"', "write ':' instead of '::=': foo: ..."),
         ('start: "a" $', ""),
+        ("start: 'a'", "write literals in double quotes"),
+        ("Start: A", "write names in small letters for rules, in capital ones for terminals"),
         ("start: FOO", "define it: FOO: /.../"),
         ("start: INT", "define it: INT: /.../, or import it: %import common.INT"),
         ('start: NAMES\nNAME: "a"', "did you mean 'NAME'?"),

@@ -13,7 +13,7 @@ import sys
 import unicodedata
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from schemagen.context_free.dialect.nodes import COMMON
 from schemagen.context_free.lark.python_re import widths_of
@@ -145,8 +145,7 @@ def _read(source: Any, folder: Place | None, name: str) -> tuple[Place, str]:
             raise FileNotFoundError(name)
         return _first_of_package(folder[0], folder[1:], name)
     if callable(source):
-        found: Any = source(folder, name)
-        return found
+        return cast("tuple[Place, str]", source(folder, name))
     if isinstance(source, tuple):
         return _first_of_package(source[0], (source[1],), name)
     path = os.path.join(source, name)  # noqa: PTH118 - as lark does it
