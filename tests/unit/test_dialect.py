@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import schemagen
-from schemagen.context_free.dialect.nodes import COMMON
+from schemagen.context_free.dialect.common import COMMON
 from schemagen.context_free.dialect.parameters import holds, read_condition, read_value, value_of
 from schemagen.context_free.dialect.rules import Lexer, read_dialect
 from schemagen.context_free.dialect.terminals import runs

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from schemagen.context_free.dialect import nodes
-from schemagen.context_free.dialect.nodes import COMMON, is_terminal_name
+from schemagen.context_free.dialect.common import COMMON
+from schemagen.context_free.dialect.nodes import is_terminal_name
 from schemagen.context_free.dialect.parameters import read_condition, read_value
 from schemagen.context_free.scanner import Escapes, Scanner, quoted
 from schemagen.errors import LimitError

@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from schemagen.context_free.dialect.nodes import COMMON
+from schemagen.context_free.dialect.common import COMMON
 from schemagen.context_free.lark.python_re import widths_of
 from schemagen.context_free.scanner import check_length
 from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError

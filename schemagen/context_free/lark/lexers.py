@@ -25,6 +25,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from schemagen.context_free.items import first_characters
 from schemagen.context_free.lark.python_re import alike, language_of, matched
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
@@ -195,8 +196,9 @@ def _blanks(width: int, tab: int) -> ast.Regex:
     return ast.union(*ways)
 
 
-#: Texts without blanks.
-_WORD = ast.star(parse_python(r"\S"))
+@lru_cache(maxsize=1)
+def _without_blanks() -> ast.Regex:
+    return ast.star(parse_python(r"\S"))
 
 
 def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme, ...]]:
@@ -211,9 +213,14 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     """
     literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
     words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
-    words = {name: regex for name, regex in words.items() if is_subset(regex, _WORD)}
+    words = {name: regex for name, regex in words.items() if is_subset(regex, _without_blanks())}
+    firsts = {name: first_characters(word) for name, word in words.items()}
     matching = {
-        keyword: [name for name, word in words.items() if _is_keyword(literal, word)]
+        keyword: [
+            name
+            for name, word in words.items()
+            if _begin_alike(first_characters(literal), firsts[name]) and _is_keyword(literal, word)
+        ]
         for keyword, literal in literals.items()
     }
     out: dict[str, tuple[Lexeme, ...]] = {}
@@ -226,6 +233,10 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
         if keywords:
             out[name] = (matched(patterns[name][0], but_not=keywords),)
     return out
+
+
+def _begin_alike(one: ast.Ranges | None, other: ast.Ranges | None) -> bool:
+    return one is None or other is None or bool(ast.intersect_ranges(one, other))
 
 
 def _is_keyword(literal: ast.Regex, word: ast.Regex) -> bool:
