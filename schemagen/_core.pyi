@@ -73,6 +73,7 @@ class Builder(Languages):
         low: int,
         high: int,
         final: list[bool],
+        groups: list[tuple[list[int], list[list[tuple[int, bool]]]]],
     ) -> int: ...
     def add_array(
         self,

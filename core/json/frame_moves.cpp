@@ -26,7 +26,8 @@ bool any_in(const uint64_t* words, uint32_t low, uint32_t high) {
 
 }  // namespace
 
-FrameMoves::FrameMoves(JsonMachine& machine) : program_(machine.program), positions_(machine.positions) {}
+FrameMoves::FrameMoves(JsonMachine& machine)
+    : program_(machine.program), positions_(machine.positions), groups_(machine.groups) {}
 
 void FrameMoves::refresh_array(FrameState* frame) {
     const ArraySet& set = *positions_[frame->position]->arrays;
@@ -99,17 +100,15 @@ void FrameMoves::refresh_plain(FrameState* frame, uint32_t slot) {
     const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
     bool any_order = program_.options.any_order;
     uint32_t from = any_order ? 0 : frame->next[slot];
-    auto possible = [&](uint32_t d) {
-        const auto& options = disjunct.properties[d].options[0];
-        return !options.empty() && program_.productive_option(options[0]);
-    };
+    const uint32_t furthest = disjunct.groups.empty() ? kNoKey : groups_.furthest(frame, slot);
     uint64_t missing = 0, available = 0;
     for (uint32_t d = from; d < disjunct.properties.size(); ++d) {
         if (bit(frame->seen, set.key_at[slot][d])) continue;
         missing += disjunct.properties[d].required;
-        available += possible(d);
+        available += is_possible(frame, slot, d);
     }
-    if (missing == 0 && frame->count >= disjunct.min_properties && frame->count <= disjunct.max_properties)
+    if (missing == 0 && furthest == kNoKey && frame->count >= disjunct.min_properties &&
+        frame->count <= disjunct.max_properties)
         frame->closable.set(slot);
     if (frame->count >= disjunct.max_properties) return;
     uint64_t* offered = frame->offered + size_t{slot} * set.words;
@@ -118,22 +117,31 @@ void FrameMoves::refresh_plain(FrameState* frame, uint32_t slot) {
     for (uint32_t key = 0; set.disjuncts.size() > 1 && key < set.keys.size(); ++key)
         others += foreign_key(frame, slot, key);
     uint64_t skipped = 0;
-    for (uint32_t d = from; d < disjunct.properties.size(); ++d) {
+    for (uint32_t d = from; d < disjunct.properties.size() && (any_order || d <= furthest); ++d) {
         uint32_t key = set.key_at[slot][d];
         if (bit(frame->seen, key)) continue;
         bool room = disjunct.properties[d].required || room_for_optional;
         bool enough = any_order || frame->count + available - skipped + left + others >= disjunct.min_properties;
-        if (possible(d) && room && enough) set_bit(offered, key), frame->more.set(slot);
-        skipped += possible(d);
+        const bool possible = is_possible(frame, slot, d);
+        if (possible && room && enough) set_bit(offered, key), frame->more.set(slot);
+        skipped += possible;
         if (disjunct.properties[d].required && !any_order) break;
     }
-    if (!room_for_optional || (!any_order && missing > 0)) return;
+    if (!room_for_optional || (!any_order && (missing > 0 || furthest != kNoKey))) return;
     if (!any_order && frame->count + left + others < disjunct.min_properties)
         return;  // no declared key can follow an extra one
     if (left > 0) frame->extra.set(slot), frame->more.set(slot);
     // Keys that only other disjuncts declare are extra keys of this one.
     for (uint32_t key = 0; key < set.keys.size(); ++key)
         if (foreign_key(frame, slot, key)) set_bit(offered, key), frame->more.set(slot);
+}
+
+// Whether the key that a slot declares at a place can have a value.
+bool FrameMoves::is_possible(const FrameState* frame, uint32_t slot, uint32_t place) const {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    const Property& property = program_.objects[set.disjuncts[slot]].properties[place];
+    if (property.group != kNoGroup) return groups_.offers(frame, slot, place);
+    return !property.options[0].empty() && program_.productive_option(property.options[0][0]);
 }
 
 // Whether a key that only other disjuncts declare is still free, and an extra key of this one.
@@ -196,6 +204,16 @@ void FrameMoves::refresh_counting(FrameState* frame, uint32_t slot) {
     for (const ExtraKeys& extra : disjunct.extras)
         take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
     if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
+}
+
+// The ways in which a slot can take a key that some disjunct declares.
+void FrameMoves::key_moves(const FrameState* frame, uint32_t slot, uint32_t key, std::vector<Move>& moves) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    const uint32_t place = set.place[slot][key];
+    if (place != kNoKey && program_.objects[set.disjuncts[slot]].properties[place].group != kNoGroup)
+        groups_.take_moves(frame, slot, place, moves);
+    else
+        take_moves(frame, slot, *set.options[slot][key], key, moves);
 }
 
 void FrameMoves::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,

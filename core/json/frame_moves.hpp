@@ -8,6 +8,7 @@
 
 namespace schemagen {
 
+class Groups;
 struct JsonMachine;
 
 class FrameMoves {
@@ -17,6 +18,7 @@ public:
     void refresh_array(FrameState* frame);
     std::vector<Move> item_moves(const FrameState* frame, uint32_t slot);
     void refresh_object(FrameState* frame);
+    void key_moves(const FrameState* frame, uint32_t slot, uint32_t key, std::vector<Move>& moves);
     void take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,
                     std::vector<Move>& moves);
     std::vector<Move> extra_moves(const FrameState* frame, const Bits& components);
@@ -26,12 +28,14 @@ public:
 private:
     uint64_t extras_left(const FrameState* frame, uint32_t slot);
     void refresh_plain(FrameState* frame, uint32_t slot);
+    bool is_possible(const FrameState* frame, uint32_t slot, uint32_t place) const;
     bool foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const;
     bool counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key);
     void refresh_counting(FrameState* frame, uint32_t slot);
 
     JsonProgram& program_;
     Positions& positions_;
+    Groups& groups_;
 };
 
 }  // namespace schemagen

@@ -28,13 +28,15 @@ void relocate(FrameState* state, const FrameState* from) {
     move(state->next);
     move(state->seen);
     move(state->offered);
+    move(state->alternatives);
 }
 
-bool same(const FrameState* a, const FrameState* b, size_t slots, size_t words) {
+bool same(const FrameState* a, const FrameState* b, size_t slots, size_t words, size_t alternatives) {
     return a->kind == b->kind && a->open_value == b->open_value && a->position == b->position && a->child == b->child &&
            a->count == b->count && a->depth == b->depth && a->extra_start == b->extra_start && a->alive == b->alive &&
            (!slots || std::equal(a->next, a->next + slots, b->next)) &&
-           (!words || std::equal(a->seen, a->seen + words, b->seen));
+           (!words || std::equal(a->seen, a->seen + words, b->seen)) &&
+           (!alternatives || std::equal(a->alternatives, a->alternatives + alternatives, b->alternatives));
 }
 
 }  // namespace
@@ -43,6 +45,7 @@ FrameStates::FrameStates(JsonMachine& machine)
     : program_(machine.program),
       positions_(machine.positions),
       moves_(machine.moves),
+      groups_(machine.groups),
       min_bytes_(machine.min_bytes),
       rest_(machine.rest),
       unique_(machine.unique) {
@@ -116,6 +119,7 @@ void FrameStates::forget_what_is_over(FrameState* state) const {
         for (size_t slot = 0; slot < set.disjuncts.size(); ++slot)
             if (program_.options.any_order || !state->alive[slot]) state->next[slot] = 0;
         if (!program_.options.any_order && set.disjuncts.size() == 1) std::fill_n(state->seen, set.words, 0);
+        for (uint32_t slot = 0; slot < set.first_alternative.size(); ++slot) groups_.forget_what_is_over(state, slot);
     }
 }
 
@@ -124,12 +128,15 @@ const FrameState* FrameStates::intern(FrameState* state) {
     bool object = state->kind == FrameKind::kObjectFrame;
     size_t slots = object ? positions_[state->position]->objects->disjuncts.size() : 0;
     size_t words = object ? positions_[state->position]->objects->words : 0;
+    size_t alternatives = object ? positions_[state->position]->objects->alternative_words() : 0;
     uint64_t hash = mix(mix(static_cast<uint64_t>(state->kind) * 2 + state->open_value, state->position), state->child);
     hash = mix(mix(hash, state->count), uint64_t{state->depth} << 32 | state->extra_start);
     hash = mix(hash, std::hash<Bits>()(state->alive));
     for (size_t k = 0; k < slots; ++k) hash = mix(hash, state->next[k]);
     for (size_t k = 0; k < words; ++k) hash = mix(hash, state->seen[k]);
-    uint32_t known = state_index_.find(hash, [&](uint32_t k) { return same(interned_[k], state, slots, words); });
+    for (size_t k = 0; k < alternatives; ++k) hash = mix(hash, state->alternatives[k]);
+    uint32_t known =
+        state_index_.find(hash, [&](uint32_t k) { return same(interned_[k], state, slots, words, alternatives); });
     if (known != HashIndex::kNone) return interned_[known];
     if (!state->open_value) {
         if (object)
@@ -162,7 +169,7 @@ const FrameState* FrameStates::opened_object(uint32_t at, uint32_t depth, Arena&
     const ObjectSet& set = *p.objects;
     size_t slots = set.disjuncts.size();
     size_t next_bytes = (slots * 4 + 7) & ~size_t{7};
-    size_t bytes = sizeof(FrameState) + next_bytes + (1 + slots) * set.words * 8;
+    size_t bytes = sizeof(FrameState) + next_bytes + ((1 + slots) * set.words + set.alternative_words()) * 8;
     auto* base = static_cast<std::byte*>(arena.allocate(bytes));
     std::memset(base, 0, bytes);
     auto* state = reinterpret_cast<FrameState*>(base);
@@ -175,6 +182,8 @@ const FrameState* FrameStates::opened_object(uint32_t at, uint32_t depth, Arena&
     state->next = reinterpret_cast<uint32_t*>(base + sizeof(FrameState));
     state->seen = reinterpret_cast<uint64_t*>(base + sizeof(FrameState) + next_bytes);
     state->offered = state->seen + set.words;
+    state->alternatives = state->offered + slots * set.words;
+    groups_.open(state);
     const FrameState* out = intern(state);
     if (out->id) p.object_state = out;
     return out;
@@ -230,7 +239,7 @@ const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, co
     } else {
         for (uint32_t slot = 0; slot < slots; ++slot)
             if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key))
-                moves_.take_moves(from, slot, *set.options[slot][key], key, moves);
+                moves_.key_moves(from, slot, key, moves);
     }
     const FrameState* out = nullptr;
     if (!moves.empty()) {
@@ -244,6 +253,7 @@ const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, co
             state->next[slot] = place == kNoKey
                                     ? static_cast<uint32_t>(program_.objects[set.disjuncts[slot]].properties.size())
                                     : place + 1;
+            if (!set.first_alternative.empty()) groups_.narrow_by_key(from, state, slot, place);
         }
         out = intern(state);
     }
@@ -260,9 +270,11 @@ Bits FrameStates::survivors(const FrameState* from, const Bits& satisfied) const
     return alive;
 }
 
-const FrameState* FrameStates::with_value(const FrameState* from, const Bits& alive, uint32_t extra_start,
-                                          Arena& arena) {
+// The state once a value was read that satisfied these components, by which these slots live on.
+const FrameState* FrameStates::with_value(const FrameState* from, const Bits& alive, const Bits& satisfied,
+                                          uint32_t extra_start, Arena& arena) {
     FrameState* state = draft(from, arena);
+    Groups::narrow_by_value(state, positions_.children[from->child], satisfied);
     state->alive = alive;
     state->extra_start = extra_start;
     state->child = 0;
@@ -275,7 +287,7 @@ const FrameState* FrameStates::with_first_component(const FrameState* from, Aren
     if (from->after) return from->after;
     Bits first;
     first.set(0);
-    const FrameState* out = with_value(from, survivors(from, first), from->extra_start, arena);
+    const FrameState* out = with_value(from, survivors(from, first), first, from->extra_start, arena);
     if (out->id) from->after = out;
     return out;
 }

@@ -11,6 +11,7 @@ namespace schemagen {
 
 struct JsonMachine;
 class FrameMoves;
+class Groups;
 class MinBytes;
 class ShortestRest;
 class UniqueItems;
@@ -28,7 +29,8 @@ public:
     const FrameState* with_item(const FrameState* from, Arena& arena);
     const FrameState* with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena);
     Bits survivors(const FrameState* from, const Bits& satisfied) const;
-    const FrameState* with_value(const FrameState* from, const Bits& alive, uint32_t extra_start, Arena& arena);
+    const FrameState* with_value(const FrameState* from, const Bits& alive, const Bits& satisfied, uint32_t extra_start,
+                                 Arena& arena);
     const FrameState* with_first_component(const FrameState* from, Arena& arena);
     Frame* copy(const Frame* from, const FrameState* state, Arena& arena) const;
     Around around(const Frame* parent);
@@ -51,6 +53,7 @@ private:
     JsonProgram& program_;
     Positions& positions_;
     FrameMoves& moves_;
+    Groups& groups_;
     MinBytes& min_bytes_;
     ShortestRest& rest_;
     UniqueItems& unique_;

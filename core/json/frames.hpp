@@ -11,6 +11,7 @@ namespace schemagen {
 
 constexpr uint32_t kNoKey = UINT32_MAX;
 constexpr uint32_t kNoNode = UINT32_MAX;
+constexpr uint32_t kNoAlternative = UINT32_MAX;
 constexpr uint32_t kNoTails = UINT32_MAX;
 constexpr uint32_t kNotSummed = UINT32_MAX;
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
@@ -77,6 +78,7 @@ struct FrameState {
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take
+    uint64_t* alternatives;            // those of groups that still hold, as bits
     const FrameState* origin;          // an interned state with the same keys, except `taken`; null if unknown
     uint32_t taken;                    // the key that was closed since then, or kNoKey
     mutable const Required* required;  // the members still required, unless `next` tells them; null until computed

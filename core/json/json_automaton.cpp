@@ -25,6 +25,12 @@ size_t bytes_of(const JsonProgram& program) {
         for (const Property& property : object.properties)
             bytes += heap_bytes(property.key) + heap_bytes(property.options);
         for (const ExtraKeys& extra : object.extras) bytes += heap_bytes(extra.options);
+        bytes += heap_bytes(object.groups);
+        for (const Group& group : object.groups) {
+            bytes += heap_bytes(group.places) + heap_bytes(group.alternatives);
+            for (const Alternative& each : group.alternatives)
+                bytes += heap_bytes(each.values) + heap_bytes(each.required);
+        }
     }
     for (const ArrayDisjunct& array : program.arrays)
         bytes += heap_bytes(array.prefix) + heap_bytes(array.items) + heap_bytes(array.final);
@@ -35,7 +41,8 @@ size_t bytes_of(const JsonProgram& program) {
 size_t bytes_of(const ObjectSet& set) {
     size_t bytes = heap_block(sizeof(set)) + heap_bytes(set.disjuncts) + heap_bytes(set.state) + heap_bytes(set.owner) +
                    heap_bytes(set.keys) + heap_bytes(set.trie) + heap_bytes(set.options) + heap_bytes(set.place) +
-                   heap_bytes(set.key_at) + heap_bytes(set.required) + heap_bytes(set.components);
+                   heap_bytes(set.key_at) + heap_bytes(set.required) + heap_bytes(set.components) +
+                   heap_bytes(set.first_alternative);
     for (const std::string& key : set.keys) bytes += heap_bytes(key);
     return bytes;
 }

@@ -5,7 +5,8 @@
 // conjunction: every keyword of it must hold. Where several disjuncts are possible they are followed side by side, as a
 // bit set in the frame, and a position inside them is the tuple of the values that the living disjuncts ask for (a
 // lazily determinised set of schemas, the subset construction lifted to nested words; Alur & Madhusudan 2004). When a
-// nested value closes it reports which of the tuple it satisfied, and the disjuncts whose value failed die. One frame
+// nested value closes it reports which of the tuple it satisfied, and the disjuncts whose value failed die.
+// Alternatives over different keys are not multiplied to disjuncts, but followed by themselves (groups.hpp). One frame
 // per open object or array, one configuration per text: no backtracking and no parse sets.
 //
 // Liveness: a text is let through only while some disjunct can still be completed: keys whose value has no instance are
@@ -13,7 +14,7 @@
 // `is_empty`).
 //
 // This class puts the parts together (machine.hpp): the schema (program), the places of values (positions), the
-// registers (frame_states, frame_moves), the reading of bytes (stepper), and the answers to all queries.
+// registers (frame_states, frame_moves, groups), the reading of bytes (stepper), and the answers to all queries.
 #pragma once
 #include <memory>
 #include <string>

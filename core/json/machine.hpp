@@ -5,6 +5,7 @@
 #include "json/frame_moves.hpp"
 #include "json/frame_states.hpp"
 #include "json/gaps.hpp"
+#include "json/groups.hpp"
 #include "json/identities.hpp"
 #include "json/min_bytes.hpp"
 #include "json/positions.hpp"
@@ -24,6 +25,7 @@ struct JsonMachine {
 
     JsonProgram program;
     Positions positions{*this};
+    Groups groups{*this};
     FrameMoves moves{*this};
     FrameStates states{*this};
     Gaps gaps{*this};

@@ -22,6 +22,7 @@ MinBytes::MinBytes(JsonMachine& machine)
       positions_(machine.positions),
       states_(machine.states),
       gaps_(machine.gaps),
+      groups_(machine.groups),
       rest_(machine.rest) {}
 
 uint32_t MinBytes::min_bytes_option(const std::vector<Option>& options, uint32_t depth) const {
@@ -36,7 +37,9 @@ uint32_t MinBytes::min_bytes_option(const Options& options, uint32_t depth) cons
     return best;
 }
 
-Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot) const {
+// `alternative`: if that one of its group holds.
+Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot,
+                                uint32_t alternative) const {
     Needed out;
     const uint32_t depth = state ? state->depth : program_.options.fixed.lines;
     if (state && !program_.options.fixed.lines) {
@@ -50,10 +53,14 @@ Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState
              ++d) {
             const Property& property = disjunct.properties[d];
             if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
-            out.bytes += gaps_.line_bytes(depth) + property.key.size() + 2 + gaps_.colon_bytes() +
-                         min_bytes_option(property.options, depth);
+            out.bytes += member_bytes(property, min_bytes_option(property.options, depth), depth);
             ++out.count;
         }
+    }
+    for (const Group& group : disjunct.groups) {
+        const Needed own = needed_of(disjunct, group, state, slot, kNoKey, alternative);
+        out.bytes += own.bytes;
+        out.count += own.count;
     }
     uint64_t count = (state ? state->count : 0) + out.count;
     if (count < disjunct.min_properties) {
@@ -63,6 +70,44 @@ Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState
         out.count += out.any;
     }
     return out;
+}
+
+uint64_t MinBytes::member_bytes(const Property& property, uint32_t value, uint32_t depth) const {
+    return uint64_t{gaps_.line_bytes(depth)} + property.key.size() + 2 + gaps_.colon_bytes() + value;
+}
+
+// The members that the cheapest alternative of a group still requires, or the given one if it is in the group. `taken`:
+// of those that allow the key at this place, with its value besides. No state: at the beginning.
+Needed MinBytes::needed_of(const ObjectDisjunct& disjunct, const Group& group, const FrameState* state, uint32_t slot,
+                           uint32_t taken, uint32_t alternative) const {
+    const uint32_t depth = state ? state->depth : program_.options.fixed.lines;
+    if (state && groups_.is_over(state, slot, group)) return {};
+    Needed best{kFar};
+    const uint32_t first = state && alternative != kNoAlternative ? groups_.number_of(state, slot, group) : 0;
+    const bool is_within = state && alternative != kNoAlternative && alternative >= first &&
+                           alternative - first < group.alternatives.size();
+    auto bytes = [this](const Needed& needed) { return needed.bytes + needed.count * gaps_.comma_bytes(); };
+    auto try_one = [&](const Alternative& each, uint32_t number) {
+        Needed needed;
+        if (is_within && number != alternative) return true;
+        for (size_t k = 0; k < group.places.size(); ++k) {
+            if (group.places[k] == taken) {
+                needed.bytes += min_bytes_value(each.values[k], depth);
+                continue;
+            }
+            if (state ? !groups_.is_missing(state, slot, group, each, k) : !each.required[k]) continue;
+            needed.bytes +=
+                member_bytes(disjunct.properties[group.places[k]], min_bytes_value(each.values[k], depth), depth);
+            ++needed.count;
+        }
+        if (bytes(needed) < bytes(best)) best = needed;
+        return bytes(best) > 0;
+    };
+    if (state)
+        groups_.each_alive(state, slot, group, try_one);
+    else
+        for (const Alternative& each : group.alternatives) try_one(each, 0);
+    return best;
 }
 
 // The shortest member that is not required.
@@ -162,10 +207,10 @@ void MinBytes::settle_min_bytes_repeated() {
     of_repeated_ = std::move(repeated);
 }
 
-Needed MinBytes::needed(const FrameState* state, uint32_t slot) const {
+Needed MinBytes::needed(const FrameState* state, uint32_t slot, uint32_t alternative) const {
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kObjectFrame)
-        return needed_members(program_.objects[p.objects->disjuncts[slot]], state, slot);
+        return needed_members(program_.objects[p.objects->disjuncts[slot]], state, slot, alternative);
     return needed_items(program_.arrays[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
 }
 
@@ -235,9 +280,9 @@ uint32_t MinBytes::min_bytes_rest(const Frame* frame, bool opened) {
     return best;
 }
 
-// From after a value in a container to after the container, which a slot closes.
-uint32_t MinBytes::min_bytes_slot(const FrameState* state, uint32_t slot) const {
-    const Needed rest = needed(state, slot);
+// From after a value in a container to after the container, which the slot of a move closes.
+uint32_t MinBytes::min_bytes_slot(const FrameState* state, const Move& move) const {
+    const Needed rest = needed(state, move.slot, move.alternative);
     return plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state));
 }
 
@@ -246,8 +291,7 @@ uint32_t MinBytes::min_bytes_after(const FrameState* state) {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
     if (state->id && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
     uint32_t best = kFar;
-    for (const Move& move : positions_.children[state->child].moves)
-        best = std::min(best, min_bytes_slot(state, move.slot));
+    for (const Move& move : positions_.children[state->child].moves) best = std::min(best, min_bytes_slot(state, move));
     if (state->id) {
         if (bytes_after_.size() <= state->id) bytes_after_.resize(state->id * 2 + 16, kFar);
         bytes_after_[state->id] = best;
@@ -265,8 +309,7 @@ uint32_t MinBytes::min_bytes_satisfied(const Frame* frame, uint32_t component) {
     uint32_t best = kFar;
     for (size_t m = 0; m < child.moves.size(); ++m) {
         if (child.component[m] != component) continue;
-        const uint32_t slot = child.moves[m].slot;
-        best = std::min(best, plus(min_bytes_slot(state, slot), closed_by(frame, slot)));
+        best = std::min(best, plus(min_bytes_slot(state, child.moves[m]), closed_by(frame, child.moves[m].slot)));
     }
     return best;
 }
@@ -349,12 +392,21 @@ uint32_t MinBytes::min_bytes_declared(const Frame* frame, uint32_t slot, const T
         const bool required = place != kNoKey && disjunct.properties[place].required;
         Needed others = required ? rest : without_any(rest);
         if (required) {
-            others.bytes -= gaps_.line_bytes(state->depth) + set.keys[key].size() + 2 + gaps_.colon_bytes() +
-                            min_bytes_option(disjunct.properties[place].options, state->depth);
+            others.bytes -=
+                member_bytes(disjunct.properties[place],
+                             min_bytes_option(disjunct.properties[place].options, state->depth), state->depth);
             --others.count;
         }
-        const uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes() +
-                             min_bytes_option(*set.options[slot][key], state->depth);
+        uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes();
+        if (place == kNoKey || disjunct.properties[place].group == kNoGroup) {
+            own += min_bytes_option(*set.options[slot][key], state->depth);
+        } else {
+            const Group& group = disjunct.groups[disjunct.properties[place].group];
+            const Needed without = needed_of(disjunct, group, state, slot, kNoKey, kNoAlternative),
+                         with = needed_of(disjunct, group, state, slot, place, kNoAlternative);
+            others.bytes += with.bytes - without.bytes;
+            others.count += with.count - without.count;
+        }
         best =
             std::min(best, plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
     }

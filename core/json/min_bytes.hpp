@@ -19,6 +19,7 @@ namespace schemagen {
 struct JsonMachine;
 class FrameStates;
 class Gaps;
+class Groups;
 class ShortestRest;
 
 // Bytes of some members or items without the commas between them, how many they are, and how many of these may be
@@ -33,7 +34,8 @@ public:
 
     uint32_t min_bytes_option(const std::vector<Option>& options, uint32_t depth) const;
     uint32_t min_bytes_option(const Options& options, uint32_t depth) const;
-    Needed needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot) const;
+    Needed needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot,
+                          uint32_t alternative = kNoAlternative) const;
     Needed needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     uint32_t closed(const Needed& inside) const;
     void settle_min_bytes();
@@ -46,13 +48,16 @@ public:
 private:
     uint64_t least_member(const ObjectDisjunct& disjunct, uint32_t depth) const;
     static Needed without_any(Needed needed);
+    Needed needed_of(const ObjectDisjunct& disjunct, const Group& group, const FrameState* state, uint32_t slot,
+                     uint32_t taken, uint32_t alternative) const;
+    uint64_t member_bytes(const Property& property, uint32_t value, uint32_t depth) const;
     uint32_t least_item(const Options& options, bool repeated, uint32_t depth) const;
     void settle_min_bytes_repeated();
     void settle_to_final();
-    Needed needed(const FrameState* state, uint32_t slot) const;
+    Needed needed(const FrameState* state, uint32_t slot, uint32_t alternative = kNoAlternative) const;
     const std::vector<uint16_t>& owners(const FrameState* state) const;
     uint32_t closed_by(const Frame* frame, uint32_t slot) const;
-    uint32_t min_bytes_slot(const FrameState* state, uint32_t slot) const;
+    uint32_t min_bytes_slot(const FrameState* state, const Move& move) const;
     uint32_t min_bytes_satisfied(const Frame* frame, uint32_t component);
     uint32_t min_bytes_rest(const Frame* frame, bool opened);
     uint32_t min_bytes_position(uint32_t id, const Frame* frame, bool repeated = false);
@@ -73,6 +78,7 @@ private:
     Positions& positions_;
     FrameStates& states_;
     Gaps& gaps_;
+    Groups& groups_;
     ShortestRest& rest_;
     std::vector<std::vector<Needed>> to_final_;  // [array][state] the items to a final state; empty if it counts none
     std::vector<uint32_t>

@@ -45,7 +45,7 @@ uint32_t Positions::position(std::vector<ValueId> values) {
 
 uint32_t Positions::child(std::vector<Move> moves) {
     uint64_t hash = 9;
-    for (const Move& move : moves) hash = mix(mix(hash, move.value), move.slot);
+    for (const Move& move : moves) hash = mix(mix(hash, move.value), uint64_t{move.alternative} << 32 | move.slot);
     uint32_t known = child_index_.find(hash, [&](uint32_t other) { return children[other].moves == moves; });
     if (known != HashIndex::kNone) return known;
     std::vector<ValueId> distinct = values_of(moves);
@@ -145,10 +145,21 @@ void Positions::prepare_objects(Position& p) {
         bool bounded = disjunct.max_properties != kUnbounded || disjunct.final.size() > 1;
         set->most_count = bounded ? kUnbounded : std::max(set->most_count, disjunct.min_properties);
     }
+    number_alternatives(*set);
     list_keys(*set);
     for (uint32_t slot = 0; slot < set->disjuncts.size(); ++slot) place_keys(*set, slot);
     start_extra_keys(*set);
     p.objects = std::move(set);
+}
+
+// The alternatives of groups, one slot after the other.
+void Positions::number_alternatives(ObjectSet& set) {
+    std::vector<uint32_t> first;
+    for (uint32_t id : set.disjuncts) {
+        first.push_back(set.alternatives);
+        set.alternatives += program_.objects[id].alternative_count();
+    }
+    if (set.alternatives) set.first_alternative = std::move(first);
 }
 
 // Every declared key of every disjunct, sorted, as a trie.

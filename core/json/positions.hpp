@@ -36,6 +36,9 @@ struct ObjectSet {
     std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
     uint32_t extra_start = 0;
     uint32_t words = 0;
+    std::vector<uint32_t> first_alternative;  // [slot] number of its first alternative; empty if no slot has groups
+    uint32_t alternatives = 0;                // of all slots
+    uint32_t alternative_words() const { return (alternatives + 63) / 64; }
     uint32_t most_count = 0;  // more members make no difference
 };
 
@@ -69,6 +72,7 @@ struct Position {
 struct Move {
     ValueId value;
     uint32_t slot;
+    uint32_t alternative = kNoAlternative;  // of a group, by its number in the frame (json/groups.hpp)
     bool operator==(const Move&) const = default;
 };
 
@@ -98,6 +102,7 @@ private:
     void prepare_objects(Position& p);
     template <class Set>
     static void add_slots(Set& set, uint32_t disjunct, size_t states, size_t owner);
+    void number_alternatives(ObjectSet& set);
     void list_keys(ObjectSet& set);
     void place_keys(ObjectSet& set, uint32_t slot);
     void start_extra_keys(ObjectSet& set);

@@ -22,6 +22,16 @@ ValueId JsonProgram::declare_value() {
 }
 
 uint32_t JsonProgram::add_object(ObjectDisjunct disjunct) {
+    uint32_t first = 0;
+    for (uint32_t g = 0; g < disjunct.groups.size(); ++g) {
+        Group& group = disjunct.groups[g];
+        group.first = first;
+        first += static_cast<uint32_t>(group.alternatives.size());
+        for (uint32_t k = 0; k < group.places.size(); ++k) {
+            disjunct.properties[group.places[k]].group = g;
+            disjunct.properties[group.places[k]].member = k;
+        }
+    }
     objects.push_back(std::move(disjunct));
     return static_cast<uint32_t>(objects.size() - 1);
 }
@@ -78,8 +88,19 @@ bool JsonProgram::object_productive(const ObjectDisjunct& disjunct) const {
     if (disjunct.min_properties > disjunct.max_properties ||
         available + extra_capacity(disjunct) < disjunct.min_properties)
         return false;
+    for (const Group& group : disjunct.groups)
+        if (std::none_of(group.alternatives.begin(), group.alternatives.end(),
+                         [&](const Alternative& each) { return alternative_productive(each); }))
+            return false;
     uint64_t needed = keys_to_finish(disjunct, 0, std::vector<bool>(disjunct.properties.size(), true), kUnbounded);
     return needed < kUnbounded && needed <= disjunct.max_properties;
+}
+
+// Whether every key that an alternative requires can have a value.
+bool JsonProgram::alternative_productive(const Alternative& each) const {
+    for (size_t k = 0; k < each.values.size(); ++k)
+        if (each.required[k] && !values[each.values[k]].productive) return false;
+    return true;
 }
 
 // How many keys that are not declared there can be, as far as minProperties makes it matter.

@@ -44,10 +44,27 @@ struct Option {
 };
 using Options = std::vector<std::vector<Option>>;  // [state]
 
+constexpr uint32_t kNoGroup = UINT32_MAX;
+
 struct Property {
-    std::string key;  // content between the quotes, canonical spelling
-    bool required;
-    Options options;
+    std::string key;                        // content between the quotes, canonical spelling
+    bool required;                          // in a group: never, as its alternatives tell
+    Options options;                        // in a group: those of all of them
+    uint32_t group = kNoGroup, member = 0;  // the group that it is in, and its place there
+};
+
+// What one alternative of a group asks of each property of the group: its value (0: the key is forbidden), and whether
+// it must be there.
+struct Alternative {
+    std::vector<ValueId> values;
+    std::vector<bool> required;
+};
+
+// Alternatives of which one has to hold, over properties that no other group has (json/groups.hpp).
+struct Group {
+    std::vector<uint32_t> places;  // of its properties, ascending
+    std::vector<Alternative> alternatives;
+    uint32_t first = 0;  // number of its first alternative among those of the disjunct
 };
 
 struct ExtraKeys {
@@ -60,7 +77,12 @@ struct ObjectDisjunct {
     std::vector<Property> properties;
     std::vector<ExtraKeys> extras;  // disjoint
     uint32_t min_properties = 0, max_properties = kUnbounded;
-    std::vector<bool> final;  // [state] counts are as they must be at the end
+    std::vector<bool> final;    // [state] counts are as they must be at the end
+    std::vector<Group> groups;  // only where nothing is counted, neither members nor kinds of them
+
+    uint32_t alternative_count() const {
+        return groups.empty() ? 0 : groups.back().first + static_cast<uint32_t>(groups.back().alternatives.size());
+    }
 };
 
 struct ArrayDisjunct {
@@ -120,6 +142,7 @@ public:
     uint64_t keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable,
                             uint64_t extras) const;
     bool object_productive(const ObjectDisjunct& disjunct) const;
+    bool alternative_productive(const Alternative& each) const;
     bool array_live(uint32_t disjunct, uint32_t state, uint64_t count);
     bool string_possible(const StringDisjunct& disjunct) const;
     void settle_productive();

@@ -40,7 +40,8 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
         for (uint32_t d : shortest_.plans[set.disjuncts[slot]].order)
             if (bit(state->seen, set.key_at[slot][d])) out -= shortest_.member(from, d);
     }
-    out.unclear += disjunct.final.size() > 1 || uint64_t{state->count} + out.count < disjunct.min_properties;
+    out.unclear += disjunct.final.size() > 1 || !disjunct.groups.empty() ||
+                   uint64_t{state->count} + out.count < disjunct.min_properties;
     return out;
 }
 

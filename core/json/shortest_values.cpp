@@ -193,7 +193,8 @@ Required ShortestValues::price(const Property& property) const {
 // The requirements of a disjunct from a property on, besides keys of any name.
 Required ShortestValues::required_members(uint32_t disjunct, uint32_t place) {
     Required out = required_sums(disjunct)[place];
-    out.unclear += program_.objects[disjunct].final.size() > 1 || out.count < program_.objects[disjunct].min_properties;
+    const ObjectDisjunct& own = program_.objects[disjunct];
+    out.unclear += own.final.size() > 1 || !own.groups.empty() || out.count < own.min_properties;
     return out;
 }
 
@@ -349,7 +350,8 @@ void ShortestValues::mark(const std::vector<Option>& options, std::vector<bool>&
 // Mark the values of members that an object does not require. Returns false if the cost of its members is unknown.
 bool ShortestValues::mark_extra_members(size_t id, std::vector<bool>& extra) const {
     const ObjectDisjunct& disjunct = program_.objects[id];
-    bool known = disjunct.final.size() == 1 && plans[id].from[0].count >= disjunct.min_properties;
+    bool known =
+        disjunct.final.size() == 1 && disjunct.groups.empty() && plans[id].from[0].count >= disjunct.min_properties;
     for (const Property& property : disjunct.properties)
         if (!property.required || property.options.size() != 1 || property.options[0].size() != 1)
             for (const auto& options : property.options) mark(options, extra);

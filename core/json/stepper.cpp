@@ -315,7 +315,7 @@ bool Stepper::close_value(Configuration& config, const Bits& satisfied, const Ke
         Bits alive = states_.survivors(from->state, satisfied);
         if (alive.none() || (from->tracking && !unique_.note_value(frame, config, start, last, alive, arena)))
             return false;
-        state = states_.with_value(from->state, alive,
+        state = states_.with_value(from->state, alive, satisfied,
                                    from->pending ? states_.settled_extra_keys(from) : from->state->extra_start, arena);
     }
     frame->pending = false;

@@ -66,7 +66,7 @@ bool UniqueItems::must_close(const Frame* frame, Arena& arena) {
     Bits targets;
     for (const Move& move : positions_.children[frame->state->child].moves) targets.set(move.slot);
     uint32_t extra_start = frame->pending ? states_.settled_extra_keys(frame) : frame->state->extra_start;
-    return states_.with_value(frame->state, targets, extra_start, arena)->more.none();
+    return states_.with_value(frame->state, targets, Bits().set(), extra_start, arena)->more.none();
 }
 
 // The values that a value must not be. Called when `frame` expects one under `key` (quoted, canonical) or at its

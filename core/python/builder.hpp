@@ -122,9 +122,13 @@ public:
     }
     using OptionList = std::vector<std::vector<std::pair<ValueId, uint32_t>>>;
 
+    // Places of properties, and of each alternative the value of each, and whether it is required.
+    using GroupLists =
+        std::vector<std::pair<std::vector<uint32_t>, std::vector<std::vector<std::pair<ValueId, bool>>>>>;
+
     uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties,
                         const std::vector<std::tuple<NodeId, bool, OptionList>>& extras, uint32_t low, int64_t high,
-                        std::vector<bool> final) {
+                        std::vector<bool> final, const GroupLists& groups) {
         ObjectDisjunct disjunct;
         for (const auto& [key, required, options] : properties)
             disjunct.properties.push_back({std::string(view(key)), required, read(options)});
@@ -132,6 +136,15 @@ public:
         disjunct.min_properties = low;
         disjunct.max_properties = clamp(high);
         disjunct.final = std::move(final);
+        for (const auto& [places, alternatives] : groups) {
+            Group& group = disjunct.groups.emplace_back();
+            group.places = places;
+            for (const auto& members : alternatives) {
+                Alternative& each = group.alternatives.emplace_back();
+                for (const auto& [value, required] : members)
+                    each.values.push_back(value), each.required.push_back(required);
+            }
+        }
         return json_->program().add_object(std::move(disjunct));
     }
     uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high,

@@ -3,9 +3,10 @@
 Union concatenates disjuncts. Intersection multiplies them: (A | B) & (C | D) has up to four disjuncts, of which the empty
 ones are dropped at once, and identical ones merge; A alone is left if it lies inside C or D. Difference follows De Morgan: a
 disjunct is a conjunction, so outside of it each disjunct breaks one of its constraints. A disjunct apart from the one taken
-out stays as it is, so branches that a required property tells apart are not multiplied. That some item or some member breaks
-a rule is itself a constraint, a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. For one
-constraint there is no such thing, that all items differ; `NotExpressibleError` is raised for it.
+out stays as it is, so branches that a required property tells apart are not multiplied. Those over different keys need not
+be, either: a disjunct may have groups of alternatives (`groups.py`). That some item or some member breaks a rule is itself a
+constraint, a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. For one constraint there is no
+such thing, that all items differ; `NotExpressibleError` is raised for it.
 
 Inside disjuncts, intersection and complement build expressions, not values, so recursion is never followed here.
 """
@@ -48,7 +49,7 @@ from schemagen.schema.numbers.rules import has_fractions_only, step_of
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from schemagen.schema.ir import Expression
 
@@ -63,6 +64,7 @@ MULTIPLIED = "combining anyOf, oneOf, not and if multiplies their alternatives"
 
 Disjunct = TypeVar("Disjunct")
 Count = TypeVar("Count", ItemCount, MemberCount)
+Group = tuple[ObjectDisjunct, ...]
 Viable = Callable[[ObjectDisjunct], bool]
 
 
@@ -115,7 +117,7 @@ class Algebra:
             numbers=self._product(left.numbers, right.numbers, both_numbers),
             strings=self._product(left.strings, right.strings, both_strings),
             arrays=self._product(left.arrays, right.arrays, both_arrays, array_inside),
-            objects=self._product(left.objects, right.objects, self._objects, object_inside),
+            objects=self.objects(left.objects, right.objects),
         )
 
     def difference(self, left: ValueSet, right: ValueSet) -> ValueSet:
@@ -156,6 +158,10 @@ class Algebra:
 
         return reduce(without, disjuncts, have)
 
+    def objects(self, left: Group, right: Group) -> Group:
+        """Return the objects that are in a disjunct of either side."""
+        return self._product(left, right, self._objects, object_inside)
+
     def _product(
         self,
         left: tuple[Disjunct, ...],
@@ -165,7 +171,7 @@ class Algebra:
     ) -> tuple[Disjunct, ...]:
         """Return the values in a disjunct of either side; one that lies inside one of the other side stays as it is."""
         if len(left) * len(right) > self.max_disjuncts * 16:
-            raise _too_many(len(left) * len(right), self.max_disjuncts)
+            raise too_many(len(left) * len(right), self.max_disjuncts)
         whole: dict[Disjunct, None] = {}
         if inside is not None and len(left) > 1 and len(right) > 1:
             kept = dict.fromkeys(a for a in left if any(inside(a, b) for b in right))
@@ -178,7 +184,7 @@ class Algebra:
         if inside is not None:
             disjuncts = _absorb(disjuncts, inside)
         if len(disjuncts) > self.max_disjuncts:
-            raise _too_many(len(disjuncts), self.max_disjuncts)
+            raise too_many(len(disjuncts), self.max_disjuncts)
         return disjuncts
 
 
@@ -212,7 +218,8 @@ def _distinct(disjuncts: Iterable[Disjunct]) -> tuple[Disjunct, ...]:
     return tuple(dict.fromkeys(disjuncts))
 
 
-def _too_many(count: int, limit: int) -> LimitError:
+def too_many(count: int, limit: int) -> LimitError:
+    """Return the error for a product that is refused."""
     return LimitError(
         f"{count} alternatives of one JSON type, limit {limit}",
         why=MULTIPLIED,
@@ -512,8 +519,41 @@ def both_objects(a: ObjectDisjunct, b: ObjectDisjunct) -> ObjectDisjunct | None:
         min_properties=max(a.min_properties, b.min_properties),
         max_properties=min(bounds) if bounds else None,
         counts=tuple(dict.fromkeys(a.counts + b.counts)),
+        groups=joined(a.groups + b.groups) if a.groups or b.groups else (),
     )
     return settle_object(disjunct)
+
+
+def joined(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Multiply the groups that have keys in common."""
+    return tuple(reduce(_both_groups, part) for part in components(groups))
+
+
+def _both_groups(left: Group, right: Group) -> Group:
+    met = dict.fromkeys(disjunct for a in left for b in right if (disjunct := both_objects(a, b)) is not None)
+    if len(met) > MAX_DISJUNCTS:
+        raise too_many(len(met), MAX_DISJUNCTS)
+    return _absorb(tuple(met), object_inside)
+
+
+def components(factors: Sequence[Group]) -> list[list[Group]]:
+    """Return sets of alternatives in lists, so that no key is declared in two lists; in their order."""
+    leads = list(range(len(factors)))
+
+    def lead(index: int) -> int:
+        while leads[index] != index:
+            leads[index] = index = leads[leads[index]]
+        return index
+
+    first_with: dict[str, int] = {}
+    for index, factor in enumerate(factors):
+        for key in {key: None for each in factor for key, _ in each.properties}:
+            other, own = lead(first_with.setdefault(key, index)), lead(index)
+            leads[max(own, other)] = min(own, other)
+    parts: dict[int, list[Group]] = {}
+    for index, factor in enumerate(factors):
+        parts.setdefault(lead(index), []).append(factor)
+    return list(parts.values())
 
 
 def settle_object(disjunct: ObjectDisjunct) -> ObjectDisjunct | None:
@@ -537,7 +577,7 @@ def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
         return False
     if outer.names not in (ast.ANY_STRING, inner.names) or not _among(outer.counts, inner.counts):
         return False
-    if not _among(outer.rules, inner.rules):
+    if not _among(outer.rules, inner.rules) or not all(_is_met(inner, group) for group in outer.groups):
         return False
     # Alternatives mostly declare the same keys and differ in one of them: no table of the keys is needed to see that.
     for (key, value), (other, wanted) in zip(inner.properties, outer.properties, strict=False):
@@ -550,6 +590,13 @@ def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
             return False
     # A key that only the inner disjunct declares is an undeclared key of the outer one.
     return not outer.rules or all(expression_inside(value, undeclared(outer, key)) for key, value in mine.items())
+
+
+def _is_met(disjunct: ObjectDisjunct, group: Group) -> bool:
+    """Whether every object of a disjunct plainly is in an alternative of the group."""
+    return any(object_inside(disjunct, each) for each in group) or any(
+        all(any(object_inside(a, b) for b in group) for a in own) for own in disjunct.groups
+    )
 
 
 def not_object(disjunct: ObjectDisjunct) -> tuple[ObjectDisjunct, ...]:
@@ -598,7 +645,8 @@ def _broken_as_a_whole(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:
     if disjunct.max_properties is not None:
         broken.append(ObjectDisjunct(min_properties=disjunct.max_properties + 1))
     counts = [ObjectDisjunct(counts=(count,)) for given in disjunct.counts for count in _other_counts(given)]
-    return [*broken, *_broken_rules(disjunct), *counts]
+    refuted = [each for group in disjunct.groups for each in reduce(_both_groups, map(not_object, group))]
+    return [*broken, *_broken_rules(disjunct), *counts, *refuted]
 
 
 def _broken_rules(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:

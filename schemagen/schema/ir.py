@@ -270,6 +270,8 @@ class ObjectDisjunct(HashedOnce):
         min_properties: Least number of members.
         max_properties: Most, None for no bound.
         counts: Members that are counted.
+        groups: Sets of alternatives, one of which holds in each set (`groups.py`). An alternative constrains declared keys
+            and nothing else, besides what ``properties`` and ``required`` ask of them, and no key is in two groups.
     """
 
     properties: tuple[tuple[str, Expression], ...] = ()
@@ -279,6 +281,7 @@ class ObjectDisjunct(HashedOnce):
     min_properties: int = 0
     max_properties: int | None = None
     counts: tuple[MemberCount, ...] = ()
+    groups: tuple[tuple[ObjectDisjunct, ...], ...] = ()
 
 
 @value_class

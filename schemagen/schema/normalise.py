@@ -9,24 +9,28 @@ Invariant: an expression that needs its own value to be known (`{"$ref": "#"}`) 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
-from schemagen.schema import unevaluated
+from schemagen.schema import groups, unevaluated
 from schemagen.schema.algebra import (
     MAX_DISJUNCTS,
     MULTIPLIED,
     Algebra,
     NotExpressibleError,
+    not_object,
     plain_rule,
     union,
 )
 from schemagen.schema.document import Document
 from schemagen.schema.emptiness import InProgressError, PlainEmptiness
 from schemagen.schema.ir import (
+    ANY_OBJECT,
     ANYTHING,
     NEVER,
     NOTHING,
@@ -70,6 +74,9 @@ class Normaliser:
         max_alternatives: Most alternatives of one JSON type in one place.
         check_time: Called now and then; raises when the work takes too long.
         marshalled: What `marshal` makes of the schema, if that is at hand (see `Document`).
+
+    Attributes:
+        in_groups: Whether objects may have groups of alternatives (`groups.py`), for a caller who reads them.
     """
 
     def __init__(  # noqa: PLR0913 - bounds and readings, each with a default
@@ -87,6 +94,7 @@ class Normaliser:
         self.document = Document(schema, resources, marshalled)
         self.root: Expression = self.document.start
         self.strict = strict
+        self.in_groups = False
         self.dialect: Dialect = dialect
         self.max_depth = max_depth
         self._max_alternatives = max_alternatives
@@ -254,9 +262,19 @@ class Normaliser:
         if isinstance(expression, Complement):
             return self._within(value, expression.inner)
         try:
-            return self._algebra().difference(value, self.value(expression))
+            return self._difference(value, self.value(expression))
         except NotExpressibleError as error:
             return self._algebra().intersection(value, self._uncomplemented(expression, error.keyword))
+
+    def _difference(self, value: ValueSet, other: ValueSet) -> ValueSet:
+        """Return the values of a set that are not in another one, in groups where these help."""
+        if self.in_groups and len(other.objects) > 1:
+            with contextlib.suppress(LimitError):
+                factors = [value.objects, *map(not_object, other.objects)]
+                objects = groups.grouped(factors, self._algebra().objects)
+                if objects is not None:
+                    return replace(self._algebra().difference(replace(value, objects=()), other), objects=objects)
+        return self._algebra().difference(value, other)
 
     def _constant(self, value: Any) -> ValueSet:
         """Return the set of one JSON value."""
@@ -323,17 +341,24 @@ class Normaliser:
 
     def _combined(self, place: SchemaRef, node: Node, within: ValueSet = ANYTHING) -> ValueSet:
         """Return the set of a schema object by all of its keywords, and within another one."""
-        value = local = self._algebra().intersection(within, node.local_value())
+        local = self._algebra().intersection(within, node.local_value())
+        value, may_group = local, self.in_groups and len(node.conjuncts) > 1
         for expression in node.conjuncts:
-            if not isinstance(expression, SchemaRef) or expression in self._large:
-                value = self._within(value, expression)
-                continue
-            try:  # here, as references may be nested deep
-                value = self._algebra().intersection(value, self.value(expression))
+            met: ValueSet | None = None
+            try:
+                if not isinstance(expression, SchemaRef) or expression in self._large:
+                    met = self._within(value, expression)
+                else:  # here, as references may be nested deep
+                    met = self._algebra().intersection(value, self.value(expression))
             except LimitError as error:
                 if error.why != MULTIPLIED:
                     raise
-                value = self._within_large(value, expression)
+            if may_group and (met is None or len(met.objects) > groups.FEW):
+                grouped, may_group = self._grouped(local, node.conjuncts), False
+                if grouped is not None:
+                    value = grouped
+                    break
+            value = self._within_large(value, expression) if met is None else met
         if node.exclusive:
             context: list[Expression] = [Resolved(local), *node.conjuncts]
             for parts in node.exclusive:
@@ -345,6 +370,21 @@ class Normaliser:
             rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
             value = self._algebra().intersection(value, self.value(rule))
         return value
+
+    def _grouped(self, local: ValueSet, conjuncts: list[Expression]) -> ValueSet | None:
+        """Return the values of a set that are in all expressions, with objects in groups; None where these do not help."""
+        factors, others = [local.objects], replace(local, objects=())
+        try:
+            for expression in conjuncts:
+                found = self._within(replace(others, objects=(ANY_OBJECT,)), expression)
+                factors.append(found.objects)
+                others = replace(found, objects=())
+            objects = groups.grouped(factors, self._algebra().objects)
+        except LimitError as error:
+            if error.why != MULTIPLIED:
+                raise
+            return None
+        return None if objects is None else replace(others, objects=objects)
 
     def node(self, place: SchemaRef) -> Node:
         """Return what the keywords of a schema say."""

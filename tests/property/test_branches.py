@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import schemagen
-from schemagen.errors import LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,10 +159,3 @@ def test_there_is_no_dead_end(family):
             text += vocabulary.tokens[token]
         rest = matcher.shortest_completion()
         assert Draft202012Validator(schema).is_valid(json.loads(text + rest)), text + rest
-
-
-def test_independent_branches_still_multiply():
-    """That is said by an error, and not by a long wait."""
-    rules = [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]
-    with pytest.raises(LimitError, match="alternatives of one JSON type"):
-        schemagen.compile({"type": "object", "allOf": rules}, schemagen.Vocabulary.byte_vocabulary(), cache=None)

@@ -23,6 +23,7 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.lowering import CANONICAL, EMPTY_NODE, has_surrogates
 from schemagen.schema.algebra import number_allows
+from schemagen.schema.groups import members_of
 from schemagen.schema.ir import (
     NEVER,
     ArrayDisjunct,
@@ -160,7 +161,7 @@ class DistinctItems:
                 not r.patterns and r.additional is NEVER for r in disjunct.rules
             ):
                 return False
-            inside = tuple(value for _, value in disjunct.properties)
+            inside = tuple(_values_of(disjunct))
         return depth < MAX_LOOK and all(part is NEVER or self._is_few(part, depth + 1) for part in inside)
 
     def _is_few(self, expression: Expression, depth: int) -> bool:
@@ -287,6 +288,14 @@ def _multiples(disjunct: NumberDisjunct, step: Fraction, plain: NumberStyle) -> 
     low = -reach if span.low is None else max(span.low, -reach)
     high = reach if span.high is None else min(span.high, reach)
     return range(math.ceil(low / step), math.floor(high / step) + 1)
+
+
+def _values_of(disjunct: ObjectDisjunct) -> list[Expression]:
+    """Return what the declared keys may be, in each alternative of their group."""
+    members = [each for alternatives in members_of(disjunct) for each in alternatives]
+    among = {key for each in members for key in each}
+    alone = [value for key, value in disjunct.properties if key not in among]
+    return [*alone, *(value for each in members for value, _ in each.values())]
 
 
 def _is_at_most(count: int | None, limit: int) -> bool:

@@ -22,6 +22,7 @@ from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.language import matches
 from schemagen.regex.lowering import CANONICAL, UTF8, PatternLowering
+from schemagen.schema.groups import members_of, multiplied_out
 from schemagen.schema.ir import (
     ANY,
     ANYTHING,
@@ -48,6 +49,8 @@ NOT_COUNTED = (
     "counts some of a few values, or numbers are so large that only an exponent writes them; whether enough different ones "
     "are left is not worked out"
 )
+#: Of a group: the places of its keys, and of each alternative the value of each key, and whether it must be there.
+GroupLists = tuple[list[int], list[list[tuple[int, bool]]]]
 OptionLists = list[list[tuple[int, int]]]
 #: Bytes of one text that the core takes as it is.
 MAX_LITERAL = 4096
@@ -96,6 +99,7 @@ class JsonLowering:
 
     def __init__(self, normaliser: Normaliser, options: Options, begun: CorePass | None = None) -> None:
         self.normaliser = normaliser
+        normaliser.in_groups = True
         self.options = options
         self.builder = builder_of(options) if begun is None else begun.builder
         cache = NODE_CACHES.of(self.builder)
@@ -182,7 +186,7 @@ class JsonLowering:
             known,
             *scalars,
             [self._array(disjunct) for disjunct in value.arrays],
-            [self._object(disjunct) for disjunct in value.objects],
+            [made for disjunct in value.objects for made in self._objects(disjunct)],
         )
 
     def _remember(self, expression: Expression, known: int, scalars: tuple[int, Strings]) -> None:
@@ -264,10 +268,29 @@ class JsonLowering:
 
     # --- objects -----------------------------------------------------------------------------------------------------
 
+    def _objects(self, disjunct: ObjectDisjunct) -> list[int]:
+        """Return the disjuncts of an object: one, unless it has groups beside a bound that concerns all of them."""
+        bounded = disjunct.min_properties > 0 or disjunct.max_properties is not None or disjunct.counts
+        if disjunct.groups and bounded:
+            return list(map(self._object, multiplied_out(disjunct, self.options.limits.max_alternatives)))
+        return [self._object(disjunct)]
+
+    def _groups(self, disjunct: ObjectDisjunct, places: dict[str, int]) -> list[GroupLists]:
+        """Return the groups of alternatives, with keys by their places; an alternative whose keys cannot be written is none."""
+        made: list[GroupLists] = []
+        for members in members_of(disjunct):
+            keys = [key for key in members[0] if key in places]
+            possible = [each for each in members if all(key in places or not must for key, (_, must) in each.items())]
+            alternatives = [[(self._value(each[key][0]), each[key][1]) for key in keys] for each in possible]
+            if keys or not possible:
+                made.append(([places[key] for key in keys], alternatives))
+        return made
+
     def _object(self, disjunct: ObjectDisjunct) -> int:
         counters = Counters([(count.low, count.high) for count in disjunct.counts]) if disjunct.counts else NO_COUNTS
         required = disjunct.required
         properties: list[tuple[bytes, bool, OptionLists]] = []
+        places: dict[str, int] = {}
         for key, value in disjunct.properties:
             spelled = canonical(key)
             if spelled is not None:
@@ -276,9 +299,15 @@ class JsonLowering:
                     options = self._options(counters, value, counted)
                 else:
                     options = self._option(value)
+                places[key] = len(properties)
                 properties.append((spelled, key in required, options))
             elif key in required:
-                return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
+                return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True], [])
+        groups = self._groups(disjunct, places) if disjunct.groups else []
+        for among, alternatives in groups:
+            for k, place in enumerate(among):
+                options = [[(value, 0) for value in dict.fromkeys(each[k][0] for each in alternatives) if value]]
+                properties[place] = (properties[place][0], False, options)
         high = -1 if disjunct.max_properties is None else disjunct.max_properties
         rules = disjunct.rules
         if (
@@ -290,13 +319,13 @@ class JsonLowering:
             value = rules[0].additional if rules else ANY
             any_key = self.builder.any_string(CANONICAL)
             extras = [] if value is NEVER else [(any_key, True, self._option(value))]
-            return self.builder.add_object(properties, extras, disjunct.min_properties, high, [True])
+            return self.builder.add_object(properties, extras, disjunct.min_properties, high, [True], groups)
         classes = KeyClasses(self.builder, self.scalars.patterns, self.normaliser.check_time)
         extras = [
             (keys.node, keys.is_open, self._options(counters, keys.value, keys.counted))
             for keys in classes.of(disjunct, [spelled for spelled, _, _ in properties])
         ]
-        return self.builder.add_object(properties, extras, disjunct.min_properties, high, counters.final())
+        return self.builder.add_object(properties, extras, disjunct.min_properties, high, counters.final(), groups)
 
 
 def unsatisfiable() -> UnsatisfiableSchemaError:
