@@ -146,6 +146,23 @@ int8_t Kernel::emptiness_by_parts(const Node& node) const {
     return all_else ? 1 : -1;
 }
 
+// A sequence has a word if each of its parts has one. A part is in many sequences: it is searched once, not with what
+// follows it in each of them.
+bool Kernel::is_empty_sequence(NodeId id) {
+    for (; nodes_[id].kind == Kind::kConcat && nodes_[id].emptiness < 0; id = nodes_[id].b) {
+        poll();
+        if (is_empty(nodes_[id].a)) return true;
+    }
+    return is_empty(id);
+}
+
+// Whether an alternative that is a sequence has a word.
+bool Kernel::has_sequence_with_word(NodeId id) {
+    const std::vector<NodeId> kids = kids_of(nodes_[id]);
+    return std::any_of(kids.begin(), kids.end(),
+                       [this](NodeId kid) { return nodes_[kid].kind == Kind::kConcat && !is_empty(kid); });
+}
+
 // Whether one language of several asks for more characters than another one has room for: a pattern beside a length. It
 // spares the search below every path that was led astray, which is nearly all of it.
 bool Kernel::lengths_clash(NodeId id) {
@@ -164,6 +181,8 @@ bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
     before_write();
     if (int8_t told = emptiness_by_parts(nodes_[id]); told >= 0) return (nodes_[id].emptiness = told) == 1;
+    if (nodes_[id].kind == Kind::kConcat) return (nodes_[id].emptiness = is_empty_sequence(id)) == 1;
+    if (nodes_[id].kind == Kind::kOr && has_sequence_with_word(id)) return (nodes_[id].emptiness = 0) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
     return !WordSearch(*this, id).finds_word();
 }

@@ -48,6 +48,8 @@ private:
     Finish finish_alternation(const Node& node);
     Finish finish_conjunction(const Node& node);
     bool lengths_clash(NodeId node);
+    bool is_empty_sequence(NodeId id);
+    bool has_sequence_with_word(NodeId id);
     bool find_open(NodeId node);
     bool has_plain_ascii(const Node& chars) const;
     ByteSet used_by_chars(const Node& node) const;
