@@ -7,6 +7,7 @@
 
 #include "regex/merging.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
@@ -69,7 +70,8 @@ NodeId Nodes::intern(Node node, const std::vector<NodeId>& kids) {
 size_t Nodes::memory_bytes() const {
     return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() +
            ranges_.memory_bytes() + byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) +
-           rows_.size() * sizeof(CharsRow) + substring_bytes();
+           rows_.size() * sizeof(CharsRow) + substring_bytes() +
+           wide_derivatives_.size() * heap_node(sizeof(*wide_derivatives_.begin()));
 }
 
 std::vector<NodeId> Nodes::kids_of(const Node& node) const {
@@ -301,6 +303,23 @@ bool Nodes::is_other_character(NodeId id, uint8_t byte) {
     return nodes_[head].kind == Kind::kChars && chars_row(head)[byte] == kEmpty;
 }
 
+NodeId Nodes::union_derivative(const Node& node, uint8_t byte) {
+    std::vector<NodeId> parts;
+    for (uint32_t k = 0; k < node.kid_count; ++k)
+        if (const NodeId kid = kid_pool_[node.kids + k]; !is_other_character(kid, byte))
+            if (const NodeId part = derivative(kid, byte)) parts.push_back(part);
+    return parts.empty() ? kEmpty : alternation(parts);
+}
+
+// Remembered: a union of many parts that is repeated is asked again from each state that may begin it anew.
+NodeId Nodes::wide_derivative(NodeId id, uint8_t byte) {
+    const uint64_t key = uint64_t{id} << 8 | byte;
+    if (const auto known = wide_derivatives_.find(key); known != wide_derivatives_.end()) return known->second;
+    before_write();
+    const Node node = nodes_[id];
+    return wide_derivatives_[key] = union_derivative(node, byte);
+}
+
 NodeId Nodes::derivative(NodeId id, uint8_t byte) {
     const Node node = nodes_[id];
     switch (node.kind) {
@@ -329,13 +348,7 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
                           repeat(node.a, node.b ? node.b - 1 : 0, node.c == kUnbounded ? kUnbounded : node.c - 1));
         }
         case Kind::kNot: return complement(derivative(node.a, byte));
-        case Kind::kOr: {
-            std::vector<NodeId> parts;
-            for (uint32_t k = 0; k < node.kid_count; ++k)
-                if (const NodeId kid = kid_pool_[node.kids + k]; !is_other_character(kid, byte))
-                    if (const NodeId part = derivative(kid, byte)) parts.push_back(part);
-            return parts.empty() ? kEmpty : alternation(parts);
-        }
+        case Kind::kOr: return node.kid_count < kWide ? union_derivative(node, byte) : wide_derivative(id, byte);
         case Kind::kAnd: {
             std::vector<NodeId> parts = kids_of(node);
             for (NodeId& part : parts) part = derivative(part, byte);

@@ -174,6 +174,9 @@ protected:
     NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
     const CharsRow& chars_row(NodeId node);
     bool is_other_character(NodeId id, uint8_t byte);
+    static constexpr uint32_t kWide = 16;  // parts of a union whose derivatives are remembered
+    NodeId union_derivative(const Node& node, uint8_t byte);
+    NodeId wide_derivative(NodeId id, uint8_t byte);
     NodeId number_node(const NumberState& state);
     uint32_t known_table(std::shared_ptr<const SubstringTable> table);
     NodeId substring_node(uint32_t table, SubstringTable::State state);
@@ -191,6 +194,7 @@ protected:
     std::deque<ByteCuts> cuts_;
     HashIndex cuts_index_;
     std::deque<CharsRow> rows_;
+    std::unordered_map<uint64_t, NodeId> wide_derivatives_;  // by node and byte
     NodeId any_[4];
     NodeId anything_;  // every byte string: the complement of nothing
 };
