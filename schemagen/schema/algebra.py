@@ -577,7 +577,9 @@ def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
         return False
     if outer.names not in (ast.ANY_STRING, inner.names) or not _among(outer.counts, inner.counts):
         return False
-    if not _among(outer.rules, inner.rules) or not all(_is_met(inner, group) for group in outer.groups):
+    if not _among(outer.rules, inner.rules):
+        return False
+    if outer.groups and not all(_is_met(inner, group) for group in outer.groups):
         return False
     # Alternatives mostly declare the same keys and differ in one of them: no table of the keys is needed to see that.
     for (key, value), (other, wanted) in zip(inner.properties, outer.properties, strict=False):
