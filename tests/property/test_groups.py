@@ -1,8 +1,8 @@
 """Groups of independent alternatives: equal to the alternatives multiplied out, and to jsonschema.
 
 Multiplied out (`schemagen.schema.groups.FEW` alternatives and fewer are) is the slow way. Both ways have the same masks and the
-same shortest completions where keys come in any order, or all keys are declared outside of the alternatives; else those
-multiplied out take keys in the order of each alternative, so that groups are only compared with jsonschema.
+same shortest completions where keys come in any order, and mostly where all keys are declared outside of the alternatives;
+else those multiplied out take keys in the order of each alternative, so that groups are only compared with jsonschema.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -212,6 +213,26 @@ def test_there_is_no_dead_end(family, order):
     )
     for _ in range(3):
         _walk(rng, grammar.matcher(), None, validator)
+
+
+@pytest.mark.parametrize("extra", [0, 3, 20])
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__[1:])
+def test_a_budget_suffices(family, order, extra):
+    """Random texts within the least budget, or a little more, end in time."""
+    schema, rng = family(9), random.Random(extra)
+    matcher = schemagen.compile(schema, BYTES, property_order=order, cache=None).matcher()
+    left, text = matcher.tokens_to_finish() + extra, b""
+    bitmask = np.zeros((1, -(-len(BYTES.tokens) // 32)), dtype=np.int32)
+    while left and not (matcher.is_accepting() and rng.random() < 0.3):
+        matcher.fill_next_token_bitmask(bitmask, 0, budget=left)
+        allowed = [token for token in range(len(BYTES.tokens)) if bitmask[0, token >> 5] >> (token & 31) & 1]
+        token = rng.choice(allowed)
+        if not BYTES.tokens[token]:
+            break
+        assert matcher.accept_token(token)
+        text, left = text + BYTES.tokens[token], left - 1
+    assert Draft202012Validator(schema).is_valid(json.loads(text)), text
 
 
 def test_keys_come_in_one_order_for_all_alternatives():
