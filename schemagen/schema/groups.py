@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: So many disjuncts are multiplied out.
 FEW = 16
+#: Alternatives of one factor: one that has more by itself is better worked out within the others.
+MOST_OF_ONE = 16
 ANY_OBJECTS: tuple[ObjectDisjunct, ...] = (ANY_OBJECT,)
 
 

@@ -373,17 +373,22 @@ class Normaliser:
 
     def _grouped(self, local: ValueSet, conjuncts: list[Expression]) -> ValueSet | None:
         """Return the values of a set that are in all expressions, with objects in groups; None where these do not help."""
+        product, large, most = self._algebra().objects, set(self._large), self._max_alternatives
         factors, others = [local.objects], replace(local, objects=())
+        self._max_alternatives = min(most, groups.MOST_OF_ONE)
         try:
             for expression in conjuncts:
                 found = self._within(replace(others, objects=(ANY_OBJECT,)), expression)
                 factors.append(found.objects)
                 others = replace(found, objects=())
-            objects = groups.grouped(factors, self._algebra().objects)
+            objects = groups.grouped(factors, product)
         except LimitError as error:
             if error.why != MULTIPLIED:
                 raise
+            self._large = large
             return None
+        finally:
+            self._max_alternatives = most
         return None if objects is None else replace(others, objects=objects)
 
     def node(self, place: SchemaRef) -> Node:
