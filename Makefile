@@ -207,7 +207,7 @@ cookbook: core ## Record what the cookbook's programs print with the real model 
 	$(BIN)/python tools/cookbook.py $(NAME)
 
 bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer path" for the options of all)
-	@for name in masks decode_overhead batch vocabulary memory stress; do \
+	@for name in masks decode_overhead batch vocabulary memory families stress; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH) || exit 1; done
 	$(BIN)/python benchmarks/page.py
 

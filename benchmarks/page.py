@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import harness
 import verdicts
-from plots import AMBER, BLUE, GREY, RED, bar_plot, interval_plot
+from plots import AMBER, BLUE, GREY, RED, bar_plot, interval_plot, line_plot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -197,6 +197,32 @@ def _stress(result: Result) -> str:
     )
 
 
+def _families(result: Result) -> str:
+    """Return the time to the first mask by size, a row for each family and engine."""
+    sizes = result["settings"]["sizes"]
+    rows = [
+        (family, name, *(_grown(found.get(str(size))) for size in sizes))
+        for family, engines in result["results"]["families"].items()
+        for name, found in engines.items()
+    ]
+    return table(("family", "engine", *(f"{size:,}" for size in sizes)), rows)
+
+
+def _grown(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    return f"{found['ms']:,.1f}" if found["verdict"] == "done" else str(found["verdict"])
+
+
+def _family_lines(result: Result, engine: str) -> dict[str, list[tuple[float, float]]]:
+    """Return the times of the families whose time grows, by size."""
+    found = {
+        family: [(float(size), row["ms"]) for size, row in engines[engine].items() if row["verdict"] == "done"]
+        for family, engines in result["results"]["families"].items()
+    }
+    return {family: line for family, line in found.items() if line and line[-1][1] > 2 * line[0][1]}
+
+
 def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
     if found["verdict"] != "done":
         return (f"{found['verdict']} {found.get('error', '')}".strip().replace("|", "\\|"), "", "", "", "")
@@ -299,6 +325,7 @@ _BODIES = {
     "budgets": _budgets,
     "memory": _memory,
     "stress": _stress,
+    "families": _families,
 }
 
 
@@ -323,6 +350,11 @@ def plots(results: Mapping[str, list[Result]]) -> dict[str, str]:
         axis = "µs: median, and up to the 99th percentile"
         found["benchmarks-first-mask.svg"] = interval_plot("Time to first mask", axis, first, logarithmic=True)
         found["benchmarks-masks.svg"] = interval_plot("Time between masks", axis, between, logarithmic=True)
+    for result in results.get("families", [])[-1:]:
+        lines = _family_lines(result, "schemagen")
+        found["benchmarks-families.svg"] = line_plot(
+            "Time to first mask", ("size", "ms"), lines, logarithmic=True, logarithmic_x=True
+        )
     for result in results.get("grammars", [])[-1:]:
         first, cold = _grammar_times(result)
         found["benchmarks-grammars-first.svg"] = interval_plot("First mask of a grammar", "ms", first, logarithmic=True)

@@ -31,6 +31,7 @@ def line_plot(
     series: Mapping[str, Sequence[tuple[float, float]]],
     *,
     logarithmic: bool = False,
+    logarithmic_x: bool = False,
 ) -> str:
     """Return a plot of lines.
 
@@ -39,22 +40,20 @@ def line_plot(
         axes: The labels of x and y.
         series: Name -> points, ascending in x.
         logarithmic: Whether y is.
+        logarithmic_x: Whether x is.
     """
     points = [point for line in series.values() for point in line]
-    low_x, high_x = min(x for x, _ in points), max(x for x, _ in points)
     ticks = _ticks([y for _, y in points], logarithmic=logarithmic)
     colours = dict(zip(series, COLOURS, strict=False))
     legend, top = _legend(colours, TOP + 4)
     up = _scale(ticks, (HEIGHT - BOTTOM, top + 8), logarithmic=logarithmic)
 
-    def across(x: float) -> float:
-        return LEFT + (x - low_x) / ((high_x - low_x) or 1) * (WIDTH - LEFT - RIGHT)
-
+    across_ticks = sorted({x for x, _ in points})
+    across = _scale(across_ticks, (LEFT, WIDTH - RIGHT), logarithmic=logarithmic_x)
     parts = [_text(4, 16, f"{title} ({axes[1]})", weight="bold"), *legend, _text(LEFT, HEIGHT - 6, axes[0])]
     for tick in ticks:
         parts.append(_line((LEFT, up(tick)), (WIDTH - RIGHT, up(tick)), _FAINT))
         parts.append(_text(LEFT - 6, up(tick) + 4, _tick(tick), anchor="end"))
-    across_ticks = sorted({x for x, _ in points})
     parts += [_text(across(x), HEIGHT - BOTTOM + 16, f"{x:g}", anchor="middle") for x in across_ticks]
     for name, line in series.items():
         drawn = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in line)

@@ -251,6 +251,24 @@ def test_stress(script, tokenizer, tmp_path):
     assert "`benchmarks/results/s.json`" in page_of(script, tmp_path)
 
 
+def test_families(script, tokenizer, tmp_path):
+    """`families.py` measures the first mask of a schema of each size, in a process of its own."""
+    found = run(script, "families", tokenizer, tmp_path / "f.json", "--sizes", "3", "--only", "not both")
+    row = found["families"]["not both"]["schemagen"]["3"]
+    assert row["verdict"] == "done"
+    assert row["ms"] > 0
+    assert "`benchmarks/results/f.json`" in page_of(script, tmp_path)
+
+
+@pytest.mark.slow
+def test_every_family_is_of_valid_schemas(script):
+    """At a small size, which tells as much as a large one."""
+    from jsonschema import Draft202012Validator
+
+    for make in script("families").FAMILIES.values():
+        Draft202012Validator.check_schema(make(3))
+
+
 @pytest.mark.parametrize(("case", "verdict"), [("die", "crash"), ("sleep", "timeout"), ("answer", "done")])
 def test_workers_are_guarded(script, tmp_path, monkeypatch, case, verdict):
     """A process that dies or hangs is a verdict, and the next case is answered."""
