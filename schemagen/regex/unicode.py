@@ -103,9 +103,9 @@ _PLANES = (0, 1, 2, 3, 14)
 _PLANE, _BLOCK = 0x10000, 0x100
 
 
-def _planes() -> Iterator[tuple[int, str]]:
+def _planes(planes: Iterable[int] = _PLANES) -> Iterator[tuple[int, str]]:
     """Yield the texts of all characters of each plane, and where it begins."""
-    for plane in _PLANES:
+    for plane in planes:
         start = plane * _PLANE
         points = array("I", range(start, start + _PLANE))
         yield start, points.tobytes().decode(f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}", "surrogatepass")
@@ -211,8 +211,9 @@ def parse_table(table: str) -> Iterable[tuple[int, int]]:
 def python_class(letter: str) -> Ranges:
     r"""Return `\d`, `\s` or `\w` of Python's `re` for `str` patterns."""
     found = re.compile(rf"\{letter}+").finditer
+    planes = _PLANES[:1] if letter == "s" else _PLANES  # white space is in the first one in each version of Unicode
     return normalise_ranges(
-        (start + run.start(), start + run.end() - 1) for start, text in _planes() for run in found(text)
+        (start + run.start(), start + run.end() - 1) for start, text in _planes(planes) for run in found(text)
     )
 
 

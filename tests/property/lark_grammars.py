@@ -53,6 +53,15 @@ GRAMMARS = {
         "abc",
         7,
     ),
+    "a branch that may be empty before another": (
+        r"""
+        start: A "c"? B
+        A: /a(b*|c)/
+        B: /a|[bc]b?|b/
+        """,
+        "abc",
+        6,
+    ),
     "the order of terminals": (
         r"""
         start: (A|B|C)+

@@ -30,6 +30,7 @@ from schemagen.context_free.regular import only_text
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_python
+from schemagen.regex.language import is_empty
 from schemagen.threads.clock import poll
 
 if sys.version_info >= (3, 11):
@@ -53,9 +54,14 @@ _CATEGORIES = {
     codes.CATEGORY_WORD: r"\w",
     codes.CATEGORY_NOT_WORD: r"\W",
 }
+_PLAIN = {codes.SUBPATTERN, codes.BRANCH, codes.MAX_REPEAT, codes.MIN_REPEAT}
 _ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
 _LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^0-9A-Za-z])+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+#: A pattern within a group that gives it flags other than x, in which blanks and comments count.
+_FLAGGED = re.compile(r"(?P<begin>\(\?[aimsu]+:)(?P<inner>.*)\)", re.DOTALL)
+#: Escaped signs, sets, brackets and bars.
+_SIGNS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
 #: Repetitions with an end are written out, up to this many copies.
 MAX_COPIES = 200
 MAX_WRITTEN = 100_000
@@ -67,11 +73,56 @@ MAX_WIDTH = 2**63
 
 @lru_cache(maxsize=1024)
 def is_simple(pattern: str) -> bool:
-    """Whether `re` takes the longest text of a pattern's language, wherever it is tried."""
+    """Whether `re` takes the longest text of a pattern's language, wherever it is tried.
+
+    It does if it never has to choose; if no text begins with another one, so that there is one match at most; and if it takes
+    the first of some branches, none of which has a longer text where an earlier one matches.
+    """
     if _literal(pattern) is not None:
         return True
     tree: Any = parser.parse(pattern)
-    return not _has_choices(tree) and is_deterministic(parse_python(pattern))
+    if not _has_choices(tree) and not _prefers_nothing(tree) and is_deterministic(parse_python(pattern)):
+        return True
+    if not _is_plain(tree):
+        return False
+    branches = branches_of(pattern)
+    languages = [language_of(each) for each in branches]
+    try:
+        if len(branches) == 1:
+            return not _goes_on_as(languages[0], languages[0])
+        pairs = itertools.combinations(languages, 2)
+        return all(map(is_simple, branches)) and not any(itertools.starmap(_goes_on_as, pairs))
+    except LimitError:
+        return False
+
+
+def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
+    """Whether some text of one language begins with a text of the other and is longer."""
+    return not is_empty(ast.conjunction(ast.concat(text, ast.ANY_CHAR, ast.ANY_STRING), longer))
+
+
+def branches_of(pattern: str) -> list[str]:
+    """Return the branches of a pattern, in the order in which `re` tries them; flags around all of it stay around each."""
+    flagged = _FLAGGED.fullmatch(pattern)
+    bars = None if flagged is None else _bars(flagged["inner"])
+    if flagged is None or bars is None:
+        inner, begin, bars = pattern, "(?:", _bars(pattern) or []
+    else:
+        inner, begin = flagged["inner"], flagged["begin"]
+    parts = [inner[low + 1 : high] for low, high in itertools.pairwise([-1, *bars, len(inner)])]
+    return [f"{begin}{part})" for part in parts] if bars else [pattern]
+
+
+def _bars(pattern: str) -> list[int] | None:
+    """Return where the bars between branches are; None if a bracket closes more than was opened."""
+    bars, depth = [], 0
+    for found in _SIGNS.finditer(pattern):
+        depth += (found[0] == "(") - (found[0] == ")")
+        if depth < 0:
+            return None
+        if found[0] == "|" and not depth:
+            bars.append(found.start())
+    return bars
 
 
 @lru_cache(maxsize=1024)
@@ -107,6 +158,25 @@ def language_of(pattern: str) -> ast.Regex:
     """Return the texts of a pattern, of one that is a text at once."""
     text = _literal(pattern)
     return parse_python(pattern) if text is None else ast.literal(text)
+
+
+def _prefers_nothing(tree: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether a branch that may be empty comes before others, which are then tried only if nothing else can follow it."""
+    return any(
+        (code is codes.BRANCH and any(each.getwidth()[0] == 0 for each in argument[1][:-1]))
+        or any(map(_prefers_nothing, _parts(code, argument)))
+        for code, argument in tree
+    )
+
+
+def _is_plain(tree: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether a pattern is made of characters, groups, branches and repetitions, and has no flag that hides some of it."""
+    if getattr(getattr(tree, "state", None), "flags", 0) & re.VERBOSE:
+        return False
+    return all(
+        code in _ONE_CHARACTER or (code in _PLAIN and all(map(_is_plain, _parts(code, argument))))
+        for code, argument in tree
+    )
 
 
 def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
