@@ -9,6 +9,7 @@ text that is wrong or would keep it busy.
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -173,9 +174,12 @@ def _watched() -> dict[str, type[Any]]:
 
 def _watched_part(base: Any) -> type[Any]:
     class Watched(base):  # type: ignore[misc]
-        def __init__(self, *arguments: Any, **options: Any) -> None:
+        def __init__(self, conf: Any, *arguments: Any, **options: Any) -> None:
+            if hasattr(conf, "skip_validation") and not conf.strict:  # the core has read the terminals before
+                conf = copy(conf)
+                conf.skip_validation = True
             with polled():
-                super().__init__(*arguments, **options)
+                super().__init__(conf, *arguments, **options)
 
     return Watched
 
