@@ -28,8 +28,8 @@ Adjacency::Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& l
     numbers_ = before->numbers_;
     for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) {
         const Known& known = before->known_[lexeme];
-        known_[lexeme] = {known.beginning,    kUnknown, known.free, known.last,
-                          known.bytes_to_end, nullptr,  known.told, known.followed};
+        known_[lexeme] = {known.beginning, kUnknown, known.free, known.last,
+                          nullptr,         nullptr,  known.told, known.followed};
     }
 }
 
@@ -180,42 +180,65 @@ Adjacency::When Adjacency::last(LexemeId id) {
     return *known;
 }
 
-// The bytes from a state after a byte to an end that is well for all the asked beginnings, at most: counted round by
+// Raises the bytes from each state to those of the way to an end that is well for all the asked beginnings: round by
 // round, from such ends back.
 template <class Ends>
-uint32_t Adjacency::bytes_to(LexemeId lexeme, uint64_t asked, const Ends& ends) {
+void Adjacency::raise_bytes(LexemeId lexeme, uint64_t asked, const Ends& ends) {
     const std::vector<State>& states = states_of(lexeme);
     std::vector<uint64_t> next(states.size());
     ends_well_.resize(graph_.state_count());
     for (State state : states) ends_well_[state] = graph_.end(state) ? ends(*graph_.end(state)) : 0;
-    const auto is_well = [&](State state) { return !(asked & ~ends_well_[state]); };
-    const auto goes_well = [&](State state) { return std::ranges::all_of(graph_.next(state), is_well); };
-    for (uint32_t bytes = 0;; ++bytes) {
-        if (std::ranges::all_of(states, goes_well)) return bytes;
+    bool found = false;
+    for (uint32_t round = 1; !found; ++round) {
         poll();
+        found = true;
         for (size_t k = 0; k < states.size(); ++k) {
             next[k] = ends_well_[states[k]];
+            if (!(asked & ~next[k])) continue;
+            found = false;
+            uint32_t& bytes = (*known_[lexeme].bytes_to_end)[states[k]];
+            bytes = std::max(bytes, round);
             for (State to : graph_.next(states[k])) next[k] |= ends_well_[to];
         }
         for (size_t k = 0; k < states.size(); ++k) ends_well_[states[k]] = next[k];
     }
 }
 
-uint32_t Adjacency::bytes_to_end(LexemeId id) {
-    std::optional<uint32_t>& known = known_[id].bytes_to_end;
-    if (known) return *known;
-    if (states_of(id).empty()) return *(known = ContextFreeGrammar::kFar);
-    uint32_t most = 0;
-    const bool marked = grammar_.lexemes()[id].marked;
-    if (last(id) == When::kAlways)
-        most = bytes_to(id, 1, [&](Promise promise) { return uint64_t{!marked || lexer_.may_end(promise)}; });
+// [state]: empty if there are too many.
+const std::unordered_map<State, uint32_t>& Adjacency::bytes_of(LexemeId id) {
+    if (known_[id].bytes_to_end) return *known_[id].bytes_to_end;
     if (!is_free(id)) after(id, beginning(id));  // tells of all others, too
-    for (size_t word = 0; word < known_[id].followed.size() && !is_free(id); ++word) {
-        const uint64_t beyond = this->beyond(id, word);
-        const auto ends = [&](Promise promise) { return beyond | kept(promise, word).always; };
-        most = std::max(most, bytes_to(id, known_[id].followed[word].always, ends));
+    const bool marked = grammar_.lexemes()[id].marked, may_be_last = last(id) == When::kAlways;
+    known_[id].bytes_to_end = std::make_unique<std::unordered_map<State, uint32_t>>();
+    try {
+        for (State state : states_of(id)) known_[id].bytes_to_end->emplace(state, 0);
+        if (may_be_last)
+            raise_bytes(id, 1, [&](Promise promise) { return uint64_t{!marked || lexer_.may_end(promise)}; });
+        for (size_t word = 0; !is_free(id) && word < known_[id].followed.size(); ++word) {
+            const uint64_t beyond = this->beyond(id, word);
+            const auto ends = [&](Promise promise) { return beyond | kept(promise, word).always; };
+            raise_bytes(id, known_[id].followed[word].always, ends);
+        }
+    } catch (...) {
+        known_[id].bytes_to_end.reset();
+        throw;
     }
-    return *(known = most);
+    return *known_[id].bytes_to_end;
+}
+
+uint32_t Adjacency::bytes_to_end(const Lexer::Component& component) {
+    const auto& bytes = bytes_of(component.lexeme);
+    const auto state = graph_.find(component);
+    const auto at = state ? bytes.find(*state) : bytes.end();
+    return at == bytes.end() ? ContextFreeGrammar::kFar : at->second;
+}
+
+uint32_t Adjacency::bytes_to_end(LexemeId id) {
+    const auto& bytes = bytes_of(id);
+    uint32_t most = bytes.empty() ? ContextFreeGrammar::kFar : 0;
+    for (const auto& [state, _] : bytes)
+        for (State next : graph_.next(state)) most = std::max(most, bytes.at(next));
+    return most;
 }
 
 size_t Adjacency::memory_bytes() const {
@@ -224,6 +247,7 @@ size_t Adjacency::memory_bytes() const {
                    used_.size() * heap_node(sizeof(*used_.begin()));
     for (const Known& known : known_) {
         bytes += heap_bytes(known.followed);
+        if (known.bytes_to_end) bytes += known.bytes_to_end->size() * heap_node(sizeof(std::pair<State, uint32_t>));
         if (known.states) bytes += heap_block(sizeof(std::vector<State>)) + heap_bytes(*known.states);
     }
     for (const auto& ending : endings_) bytes += heap_node(sizeof(ending)) + heap_bytes(ending.first);

@@ -40,8 +40,9 @@ public:
     bool is_free(LexemeId lexeme);
     // When the text may end after it.
     When last(LexemeId lexeme);
-    // By how many bytes a text of the lexeme that has begun goes on, at most, to an end after which all may follow that
-    // always may; kFar if there are too many states to tell.
+    // The bytes of the shortest way from within a lexeme to an end after which all may follow that always may; at most,
+    // for any text that has begun. kFar if the lexeme has too many states to tell.
+    uint32_t bytes_to_end(const Lexer::Component& component);
     uint32_t bytes_to_end(LexemeId lexeme);
     // Lexemes that begin with the same bytes share a number, and may follow the same lexemes.
     uint32_t beginning(LexemeId lexeme);
@@ -63,7 +64,7 @@ private:
         uint32_t beginning = kUnknown, ending = kUnknown;
         std::optional<bool> free;
         std::optional<When> last;
-        std::optional<uint32_t> bytes_to_end;
+        std::unique_ptr<std::unordered_map<LexemeGraph::State, uint32_t>> bytes_to_end;
         std::unique_ptr<std::vector<LexemeGraph::State>> states;
         size_t told = 0;               // beginnings that `followed` covers
         std::vector<Answer> followed;  // [beginning / 64]
@@ -83,7 +84,8 @@ private:
     template <class Ends>
     Answer over_states(LexemeId lexeme, const Ends& ends);
     template <class Ends>
-    uint32_t bytes_to(LexemeId lexeme, uint64_t asked, const Ends& ends);
+    void raise_bytes(LexemeId lexeme, uint64_t asked, const Ends& ends);
+    const std::unordered_map<LexemeGraph::State, uint32_t>& bytes_of(LexemeId lexeme);
 
     const ContextFreeGrammar& grammar_;
     Kernel& kernel_;

@@ -4,6 +4,7 @@
 
 #include "context_free/frame_parser.hpp"
 #include "util/heap.hpp"
+#include "util/work.hpp"
 
 namespace schemagen {
 
@@ -63,6 +64,7 @@ std::vector<uint32_t> FrameRests::find_after(FrameId frame) {
     }
     for (bool changed = true; changed;) {
         changed = false;
+        poll();
         for (auto [rule, item] : kind.inner) changed = lower(of(rule), item, of(rule_of(item))) || changed;
     }
     return out;
@@ -74,10 +76,7 @@ uint32_t FrameRests::bytes(ParserState state) {
     for (size_t k = 1; k + 1 < flat.size(); k += 2)
         for (ItemId item : parser_.vectors_[flat[k + 1]]) {
             const Bytes after = this->after(flat[k], parser_.grammar_.rule_of(item));
-            uint32_t most = 0;
-            for (auto lasts = bounds_.entered(item); lasts; lasts &= lasts - 1)
-                most = std::max(most, bounds_.through(item, static_cast<unsigned>(std::countr_zero(lasts)), after));
-            best = std::min(best, most);
+            best = std::min(best, bounds_.through(item, bounds_.ignored_class(), after));
         }
     return best;
 }

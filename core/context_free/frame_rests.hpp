@@ -15,7 +15,7 @@ class FrameParser;
 class FrameRests {
 public:
     FrameRests(const FrameParser& parser, const RestBounds& bounds) : parser_(parser), bounds_(bounds) {}
-    // From a state, whatever was read last.
+    // From a state after ignored text.
     uint32_t bytes(ParserState state);
     // For each terminal that a state reads, sorted: after it. Valid until the next call.
     std::span<const Distance> distances(ParserState state);

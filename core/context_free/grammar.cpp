@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "context_free/marked_texts.hpp"
 #include "util/heap.hpp"
 #include "util/work.hpp"
 
@@ -81,9 +82,11 @@ void ContextFreeGrammar::close_items() {
 
 void ContextFreeGrammar::measure(Kernel& kernel) {
     std::vector<uint32_t> of_terminal(terminal_count_, kFar);
-    for (const Lexeme& lexeme : lexemes_)
-        of_terminal[lexeme.terminal] =
-            std::min(of_terminal[lexeme.terminal], std::min(kernel.shortest(lexeme.text), kFar));
+    for (const Lexeme& lexeme : lexemes_) {
+        const uint32_t own =
+            lexeme.marked ? shortest_before_mark(kernel, lexeme.text) : std::min(kernel.shortest(lexeme.text), kFar);
+        of_terminal[lexeme.terminal] = std::min(of_terminal[lexeme.terminal], own);
+    }
     for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal)
         if (lexemes_of_[terminal].empty()) of_terminal[terminal] = own_min_bytes_[terminal];
     min_bytes_.assign(item_count(), kFar);

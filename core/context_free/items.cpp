@@ -158,7 +158,7 @@ private:
         if (endless) return loop(low, again);
         Part out{{}, {}, true};
         for (uint32_t k = 0; k < low; ++k) join(out, again());
-        if (low == high) return out;
+        if (low >= high) return out;
         std::vector<Part> parts;
         for (uint32_t k = low; k < high; ++k) parts.push_back(again());
         join(out, nested(std::move(parts)));

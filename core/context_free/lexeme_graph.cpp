@@ -17,6 +17,12 @@ LexemeGraph::State LexemeGraph::state_of(const Lexer::Component& component) {
     return state;
 }
 
+std::optional<LexemeGraph::State> LexemeGraph::find(const Lexer::Component& component) const {
+    const PairMap& known = grammar_.lexemes()[component.lexeme].marked ? marked_ : plain_;
+    const uint32_t state = known.find(component.text, component.longer);
+    return state == PairMap::kNone ? std::nullopt : std::optional<State>(state);
+}
+
 void LexemeGraph::open(State state) {
     if (states_[state].is_open) return;
     const Lexer::Component component = states_[state].component;

@@ -19,6 +19,8 @@ public:
         : grammar_(grammar), kernel_(kernel), lexer_(lexer) {}
     // All states of a lexeme, the start first. Empty if there are too many.
     std::vector<State> states_of(LexemeId lexeme);
+    // The state of a component, if it was met.
+    std::optional<State> find(const Lexer::Component& component) const;
     // Those that a byte leads to; of a state that `states_of` returned.
     const std::vector<State>& next(State state) const { return states_[state].next; }
     // The promise of the lexeme if it may end there.

@@ -44,17 +44,17 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
 
 // ---- how much is left ---------------------------------------------------------------------------------------------
 
+// After the end of a terminal.
+uint32_t LexemeMasks::most_after_end(ParserState state, SymbolId terminal) {
+    if (grammar_.is_ignored(terminal)) return parser_.most_bytes(state);
+    const auto all = parser_.most_distances(state);
+    const auto at = std::ranges::lower_bound(all, terminal, {}, &Distance::terminal);
+    return at != all.end() && at->terminal == terminal ? at->bytes : kFar;
+}
+
 // After a terminal that has begun, at most.
 uint32_t LexemeMasks::most_after(ParserState state, SymbolId terminal) {
-    uint32_t after = kFar;
-    if (grammar_.is_ignored(terminal)) {
-        after = parser_.most_bytes(state);
-    } else {
-        const auto all = parser_.most_distances(state);
-        const auto at = std::ranges::lower_bound(all, terminal, {}, &Distance::terminal);
-        if (at != all.end() && at->terminal == terminal) after = at->bytes;
-    }
-    return std::min(bounds_->of_begun(terminal) + after, kFar);
+    return std::min(bounds_->of_begun(terminal) + most_after_end(state, terminal), kFar);
 }
 
 // The same after any terminal that may begin.
@@ -68,15 +68,33 @@ uint32_t LexemeMasks::most_from(ParserState state) {
     return most_from_[state] = most;
 }
 
-// Bounds are made for the first mask within a budget; plans from before have none, and are made again.
-uint32_t LexemeMasks::most_left(const Configuration& config, Arena& arena) {
-    if (find_bounds_) {
-        bounds_ = std::exchange(find_bounds_, nullptr)();
-        plan_ids_.clear();
-        after_ids_.clear();
-        plans_.resize(1);
-        masks_.clear();
+// For the first mask within a budget; plans from before have no bounds, and are made again.
+void LexemeMasks::make_bounds() {
+    if (!find_bounds_) return;
+    bounds_ = find_bounds_();
+    find_bounds_ = nullptr;
+    masks_.clear();
+    forget_parts();
+}
+
+uint32_t LexemeMasks::most_bytes(const Configuration& config) {
+    make_bounds();
+    if (!bounds_) return kFar;
+    if (strands_.accepting(config.state)) return 0;
+    uint32_t least = kFar;
+    for (const Strand& strand : strands_[config.state]) {
+        if (strand.promise) continue;
+        const std::vector<Lexer::Component> components = lexer_.components(strand.lexer);
+        for (const Lexer::Component& each : components) {
+            const uint32_t after = most_after_end(strand.parser, grammar_.lexemes()[each.lexeme].terminal);
+            if (after < least) least = std::min(least, bounds_->of_begun(each) + after);
+        }
     }
+    return least;
+}
+
+uint32_t LexemeMasks::most_left(const Configuration& config, Arena& arena) {
+    make_bounds();
     if (!bounds_) return kFar;
     const Mask* known = masks_.find(config.state);
     if (!known) {
@@ -88,6 +106,7 @@ uint32_t LexemeMasks::most_left(const Configuration& config, Arena& arena) {
 }
 
 bool LexemeMasks::add_near(const Configuration& config, uint32_t bytes, uint32_t* words) {
+    make_bounds();
     if (!bounds_) return false;
     for (const Strand& strand : strands_[config.state])
         if (!strand.promise) add_near(strand.parser, strand.lexer, bytes, words);

@@ -38,12 +38,13 @@ public:
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
     bool stays(const Configuration& config, Slice::Set slices) override;
+    uint32_t most_bytes(const Configuration& config) override;
     uint32_t most_left(const Configuration& config, Arena& arena) override;
     bool add_near(const Configuration& config, uint32_t bytes, uint32_t* words) override;
     size_t memory_bytes() const override {
         return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + masks_.bytes() + plan_ids_.memory_bytes() +
                after_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
-               unions_.memory_bytes();
+               unions_.memory_bytes() + most_from_.capacity() * sizeof(uint32_t);
     }
 
 private:
@@ -66,6 +67,8 @@ private:
         bool is_decided() const { return open.empty() && asked.empty(); }
     };
     class PlanMaker;
+    void make_bounds();
+    uint32_t most_after_end(ParserState state, SymbolId terminal);
     uint32_t most_after(ParserState state, SymbolId terminal);
     uint32_t most_from(ParserState state);
     void add_near(ParserState parser, LexerState lexer, uint32_t bytes, uint32_t* words);

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "context_free/marked_texts.hpp"
 #include "util/heap.hpp"
 
 namespace schemagen {
-
-namespace {
-constexpr uint8_t kPlaneOfMark = 0xF4;  // the first byte of the mark, and of the characters of its plane
-}  // namespace
 
 Lexer::Lexer(const ContextFreeGrammar& grammar, const LexemeSets& sets, Kernel& kernel, Allowance& allowance)
     : grammar_(grammar), sets_(sets), kernel_(kernel), derivatives_(kernel), allowance_(allowance) {
@@ -88,7 +85,7 @@ std::optional<Promise> Lexer::end(const Component& component) {
         if (!kernel_.nullable(component.text)) return std::nullopt;
         return promise_of({2 * component.longer});
     }
-    const NodeId rest = after_mark(component.text);
+    const NodeId rest = after_mark(kernel_, component.text);
     if (kernel_.is_empty(rest)) return std::nullopt;
     return promise_of({2 * rest + 1});
 }
@@ -166,14 +163,19 @@ ByteSet Lexer::next_bytes(LexerState state) {
     return *states_[state].next_bytes;
 }
 
+uint32_t Lexer::min_bytes(const Component& component) {
+    if (!grammar_.lexemes()[component.lexeme].marked) return kernel_.shortest(component.text);
+    if (const auto known = before_mark_.find(component.text); known != before_mark_.end()) return known->second;
+    return before_mark_[component.text] = shortest_before_mark(kernel_, component.text);
+}
+
 const ByteSet& Lexer::nearer_bytes(const Component& component) {
     if (const auto known = nearer_.find(component.text); known != nearer_.end()) return known->second;
     ByteSet out;
     const uint32_t least = min_bytes(component);
-    for (unsigned byte = 0; byte < 256; ++byte) {
-        const NodeId rest = kernel_.derivative(component.text, static_cast<uint8_t>(byte));
-        if (!kernel_.is_empty(rest) && kernel_.shortest(rest) < least) out.add(static_cast<uint8_t>(byte));
-    }
+    for (unsigned byte = 0; byte < 256; ++byte)
+        if (const auto rest = next(component, static_cast<uint8_t>(byte)); rest && min_bytes(*rest) < least)
+            out.add(static_cast<uint8_t>(byte));
     return nearer_[component.text] = out;
 }
 
@@ -212,11 +214,6 @@ const ByteSet& Lexer::bytes_after(SymbolId terminal) {
 }
 
 // ---- promises -----------------------------------------------------------------------------------------------------
-
-NodeId Lexer::after_mark(NodeId text) {
-    for (unsigned byte : {0xF4u, 0x8Fu, 0xBFu, 0xBFu}) text = kernel_.derivative(text, static_cast<uint8_t>(byte));
-    return text;
-}
 
 bool Lexer::is_anything(NodeId node) {
     if (const auto it = anything_.find(node); it != anything_.end()) return it->second;
@@ -276,7 +273,8 @@ size_t Lexer::memory_bytes() const {
                    leaving_.memory_bytes() + states_.size() * sizeof(State) + tracks_.size() * sizeof(Track) +
                    heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) + heap_bytes(following_bytes_) +
                    heap_bytes(first_) + anything_.size() * heap_node(sizeof(*anything_.begin())) +
-                   nearer_.size() * heap_node(sizeof(*nearer_.begin()));
+                   nearer_.size() * heap_node(sizeof(*nearer_.begin())) +
+                   before_mark_.size() * heap_node(sizeof(*before_mark_.begin()));
     for (const auto& row : rows_) bytes += row ? heap_block(sizeof(Row)) : 0;
     for (const auto& row : kept_) bytes += row ? heap_block(sizeof(*row)) : 0;
     for (const auto* sets : {&following_bytes_, &first_})

@@ -77,7 +77,7 @@ public:
     // That the texts of a lexeme begin with.
     const ByteSet& first_bytes(LexemeId lexeme);
     // Lower bound of the bytes to the end of a component.
-    uint32_t min_bytes(const Component& component) { return kernel_.shortest(component.text); }
+    uint32_t min_bytes(const Component& component);
     // The bytes that lower it.
     const ByteSet& nearer_bytes(const Component& component);
 
@@ -133,7 +133,6 @@ private:
     LexerState compute(LexerState state, uint8_t byte);
     LexerState intern(std::vector<Component> components);
     Promise promise_of(std::vector<uint32_t> parts);
-    NodeId after_mark(NodeId text);
     bool is_anything(NodeId node);
 
     const ContextFreeGrammar& grammar_;
@@ -149,9 +148,10 @@ private:
     NodeId unmarked_;                                        // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::unordered_map<NodeId, ByteSet> nearer_;
-    std::vector<LexerState> starts_;   // [set]
-    std::deque<Track> tracks_;         // by their base
-    std::vector<Component> on_track_;  // the last question
+    std::unordered_map<NodeId, uint32_t> before_mark_;  // of marked lexemes: see min_bytes
+    std::vector<LexerState> starts_;                    // [set]
+    std::deque<Track> tracks_;                          // by their base
+    std::vector<Component> on_track_;                   // the last question
     PairMap leaving_;  // (state on a track, byte) -> target, where the text after the substring may begin
     // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1
     InternedLists promises_;

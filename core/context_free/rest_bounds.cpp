@@ -17,81 +17,96 @@ unsigned lowest(RestBounds::Classes classes) { return static_cast<unsigned>(std:
 
 RestBounds::RestBounds(const ContextFreeGrammar& grammar, const Liveness& liveness, Adjacency& adjacency)
     : grammar_(grammar),
-      class_count_(liveness.classes().count()),
+      adjacency_(adjacency),
+      ignored_(liveness.classes().count()),
       last_(liveness.classes().last()),
       tables_(grammar.item_count()) {
     for (SymbolId terminal = 0; terminal < grammar_.terminal_count(); ++terminal)
         class_of_.push_back(liveness.classes().of(terminal));
-    measure_terminals(adjacency);
-    measure_ignored(adjacency);
-    find_touching(liveness.classes(), adjacency);
+    measure_ignored();
+    measure_terminals();
+    find_touching();
     make_tables(liveness);
     for (bool changed = true; changed;) {
         changed = false;
         for (auto item = static_cast<ItemId>(grammar_.item_count()); item-- > 0;) {
             poll();
-            for (Classes lasts = tables_[item].lasts; lasts; lasts &= lasts - 1)
+            for (Classes lasts = tables_[item].lasts; lasts; lasts &= lasts - 1) {
                 for (const auto& edge : grammar_.edges(item))
                     changed = lower_over(item, edge, lowest(lasts), liveness) || changed;
+                if (separable_ >> lowest(lasts) & 1)
+                    changed = lower_by(item, lowest(lasts), between_, item, ignored_) || changed;
+            }
         }
     }
 }
 
-void RestBounds::measure_terminals(Adjacency& adjacency) {
+// After some ignored lexemes others have to come before everything may follow: a line break after a comment.
+void RestBounds::measure_ignored() {
+    std::vector<LexemeId> ignored, others;
+    for (LexemeId lexeme = 0; lexeme < grammar_.lexemes().size(); ++lexeme)
+        (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal) ? ignored : others).push_back(lexeme);
+    const auto always = [&](LexemeId one, LexemeId next) { return adjacency_.followed(one, next) == When::kAlways; };
+    const auto is_open = [&](LexemeId each) {
+        return adjacency_.last(each) == When::kAlways &&
+               std::all_of(others.begin(), others.end(), [&](LexemeId next) { return always(each, next); });
+    };
+    std::copy_if(ignored.begin(), ignored.end(), std::back_inserter(open_), is_open);
+    leaving_.assign(grammar_.lexemes().size(), 0);
+    for (LexemeId each : ignored) {
+        leaving_[each] = std::find(open_.begin(), open_.end(), each) == open_.end() ? kFar : 0;
+        for (LexemeId next : open_)
+            if (leaving_[each] && always(each, next))
+                leaving_[each] = std::min(leaving_[each], adjacency_.bytes_to_end(next) + 1);
+    }
+    for (LexemeId each : open_) between_ = std::max(between_, std::min(adjacency_.bytes_to_end(each) + 1, kFar));
+}
+
+void RestBounds::measure_terminals() {
     begun_.assign(grammar_.terminal_count(), kFar);
     for (SymbolId terminal = 0; terminal < grammar_.terminal_count(); ++terminal) {
         const auto lexemes = grammar_.lexemes_of(terminal);
-        if (lexemes.empty()) continue;
-        begun_[terminal] = 0;
-        for (LexemeId lexeme : lexemes) begun_[terminal] = std::max(begun_[terminal], adjacency.bytes_to_end(lexeme));
-        if (grammar_.is_ignored(terminal)) between_ = std::max(between_, std::min(begun_[terminal] + 1, kFar));
+        if (!lexemes.empty()) begun_[terminal] = 0;
+        for (LexemeId lexeme : lexemes)
+            begun_[terminal] =
+                std::max(begun_[terminal], std::min(adjacency_.bytes_to_end(lexeme) + leaving_[lexeme], kFar));
     }
 }
 
-// After some ignored lexemes others have to come before everything may follow: a line break after a comment.
-void RestBounds::measure_ignored(Adjacency& adjacency) {
-    std::vector<LexemeId> ignored, others, open;
-    for (LexemeId lexeme = 0; lexeme < grammar_.lexemes().size(); ++lexeme)
-        (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal) ? ignored : others).push_back(lexeme);
-    const auto always = [&](LexemeId one, LexemeId next) { return adjacency.followed(one, next) == When::kAlways; };
-    const auto is_left = [&](LexemeId each) {
-        return adjacency.last(each) == When::kAlways &&
-               std::all_of(others.begin(), others.end(), [&](LexemeId next) { return always(each, next); });
-    };
-    std::copy_if(ignored.begin(), ignored.end(), std::back_inserter(open), is_left);
-    for (LexemeId each : ignored) {
-        uint32_t after = std::find(open.begin(), open.end(), each) == open.end() ? kFar : 0;
-        for (LexemeId next : open)
-            if (after && always(each, next)) after = std::min(after, adjacency.bytes_to_end(next) + 1);
-        uint32_t& begun = begun_[grammar_.lexemes()[each].terminal];
-        begun = std::min(std::max(begun, adjacency.bytes_to_end(each) + after), kFar);
-    }
+uint32_t RestBounds::of_begun(const Lexer::Component& component) const {
+    return std::min(adjacency_.bytes_to_end(component) + leaving_[component.lexeme], kFar);
 }
 
-void RestBounds::find_touching(const NeighbourClasses& classes, Adjacency& adjacency) {
-    const auto touches = [&](SymbolId last, SymbolId next) {
-        const auto lasts = grammar_.lexemes_of(last), nexts = grammar_.lexemes_of(next);
-        return std::all_of(lasts.begin(), lasts.end(), [&](LexemeId one) {
-            return std::any_of(nexts.begin(), nexts.end(),
-                               [&](LexemeId other) { return adjacency.followed(one, other) == When::kAlways; });
+// Which terminals may always touch, and after which ignored text always may come.
+void RestBounds::find_touching() {
+    const auto always = [&](LexemeId one, LexemeId next) { return adjacency_.followed(one, next) == When::kAlways; };
+    const auto all_before = [&](SymbolId last, const auto& nexts) {
+        return std::ranges::all_of(grammar_.lexemes_of(last), [&](LexemeId one) {
+            return std::ranges::any_of(nexts, [&](LexemeId next) { return always(one, next); });
         });
     };
     touching_.assign(grammar_.terminal_count(), ~Classes{0});
-    for (SymbolId next = 0; next < grammar_.terminal_count(); ++next) {
+    separable_ = open_.empty() ? 0 : (Classes{1} << ignored_) - 1;
+    for (SymbolId last = 0; last < grammar_.terminal_count(); ++last) {
         poll();
-        for (SymbolId last = 0; last < grammar_.terminal_count(); ++last)
-            if (const uint32_t own = classes.of(last); own < classes.count() && !touches(last, next))
-                touching_[next] &= ~(Classes{1} << own);
+        if (class_of_[last] >= ignored_) continue;
+        const Classes own = Classes{1} << class_of_[last];
+        if (!all_before(last, open_)) separable_ &= ~own;
+        for (SymbolId next = 0; next < grammar_.terminal_count(); ++next)
+            if (!all_before(last, grammar_.lexemes_of(next))) touching_[next] &= ~own;
     }
 }
 
 void RestBounds::make_tables(const Liveness& liveness) {
     size_t size = 0;
+    const Classes ignored = Classes{1} << ignored_;
     for (ItemId item = 0; item < grammar_.item_count(); ++item) {
         Table& table = tables_[item];
-        table.lasts = liveness.entered(item);
+        table.ends = ignored;
+        for (Classes lasts = liveness.entered(item); lasts; lasts &= lasts - 1)
+            table.ends |= liveness.ends(item, lowest(lasts));
+        table.lasts = liveness.entered(item) | ignored;
         table.begin = static_cast<uint32_t>(size);
-        for (Classes lasts = table.lasts; lasts; lasts &= lasts - 1) table.ends |= liveness.ends(item, lowest(lasts));
         size += static_cast<size_t>(std::popcount(table.lasts)) * static_cast<size_t>(std::popcount(table.ends));
     }
     bytes_.assign(size, kFar);
@@ -102,6 +117,7 @@ void RestBounds::make_tables(const Liveness& liveness) {
 
 // True if that is less than the known bytes.
 bool RestBounds::lower(ItemId item, unsigned last, unsigned end, uint32_t bytes) {
+    if (!(tables_[item].ends >> end & 1)) return false;
     uint32_t& known = row(item, last)[rank(tables_[item].ends, end)];
     const bool is_less = bytes < known;
     if (is_less) known = bytes;
@@ -123,10 +139,9 @@ bool RestBounds::lower_over(ItemId item, const ContextFreeGrammar::Edge& edge, u
                             const Liveness& liveness) {
     if (!grammar_.is_rule(edge.symbol)) {
         const unsigned own = class_of_[edge.symbol];
-        if (own >= class_count_ || std::ranges::binary_search(liveness.pruned(), edge.symbol)) return false;
-        if (!(liveness.classes().always()[last] >> own & 1)) return false;
-        const uint32_t between = touching_[edge.symbol] >> last & 1 ? 0 : between_;
-        return lower_by(item, last, std::min(begun_[edge.symbol] + 1 + between, kFar), edge.target, own);
+        if (own >= ignored_ || std::ranges::binary_search(liveness.pruned(), edge.symbol)) return false;
+        if (last != ignored_ && !(touching_[edge.symbol] >> last & 1)) return false;
+        return lower_by(item, last, begun_[edge.symbol] + 1, edge.target, own);
     }
     const ItemId first = grammar_.first_item(edge.symbol);
     const Table& called = tables_[first];
@@ -141,20 +156,21 @@ bool RestBounds::lower_over(ItemId item, const ContextFreeGrammar::Edge& edge, u
 uint32_t RestBounds::through(ItemId item, unsigned last, std::span<const uint32_t> after) const {
     const Table& table = tables_[item];
     uint32_t best = kFar;
-    if (last >= class_count_ || !(table.lasts >> last & 1)) return best;
+    if (last > ignored_ || !(table.lasts >> last & 1)) return best;
     size_t k = row_at(table, last);
     for (Classes ends = table.ends; ends; ends &= ends - 1, ++k) best = std::min(best, bytes_[k] + after[lowest(ends)]);
     return best;
 }
 
 void RestBounds::end(std::span<uint32_t> after) const {
-    for (Classes lasts = last_ & ((Classes{1} << class_count_) - 1); lasts; lasts &= lasts - 1)
-        after[lowest(lasts)] = 0;
+    for (unsigned last = 0; last < ignored_; ++last)
+        if (last_ >> last & 1) after[last] = 0;
+    after[ignored_] = 0;
 }
 
 size_t RestBounds::memory_bytes() const {
-    return heap_bytes(class_of_) + heap_bytes(begun_) + heap_bytes(touching_) + heap_bytes(tables_) +
-           heap_bytes(bytes_);
+    return heap_bytes(class_of_) + heap_bytes(open_) + heap_bytes(leaving_) + heap_bytes(begun_) +
+           heap_bytes(touching_) + heap_bytes(tables_) + heap_bytes(bytes_);
 }
 
 }  // namespace schemagen

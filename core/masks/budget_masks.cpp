@@ -74,6 +74,8 @@ void BudgetMasks::note_most(const Configuration& config, Most most) {
 // more than bytes.
 uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
     if (automaton_.accepting(config)) return 0;
+    if (const uint32_t known = ends_.known_tokens(config); known <= budget) return known;
+    if (const uint32_t told = most_told(config); told <= budget) return told;
     if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
     const uint32_t least = ends_.bound(config);
     if (least > uint64_t{budget} * longest_) return kNever;
@@ -245,7 +247,7 @@ bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena
         },
         [&](uint32_t node, const Configuration& at, size_t depth) {
             if (&trie != &tables_.all()) return false;
-            if (engine_ && node != trie.root() && engine_->stays(at, tables_.slices().below[node])) {
+            if (engine_ && node != trie.root() && engine_->stays(at, tables_.slices().whole[node])) {
                 visit(Tokens{trie.tokens_below(node).subspan(trie.tokens_at(node).size())}, ask(at));
                 return true;
             }
@@ -414,7 +416,13 @@ bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
     return most.tokens != kUnasked && most.tokens <= budget;
 }
 
-// The same by the engine of the masks.
+// The tokens that suffice by the engine of the masks; kNever if it does not know.
+uint32_t BudgetMasks::most_told(const Configuration& config) const {
+    const uint32_t bytes = is_told() ? engine_->most_bytes(config) : Automaton::kFar;
+    return bytes < Automaton::kFar ? bytes : kNever;
+}
+
+// Whether a budget is far by the engine.
 bool BudgetMasks::is_told_far(const Configuration& config, uint32_t budget, Arena& arena) {
     if (!is_told()) return false;
     const uint32_t most = engine_->most_left(config, arena);
@@ -485,7 +493,7 @@ uint32_t BudgetMasks::tighten(const Configuration& config, uint32_t budget, uint
     const uint32_t most = ends_.most(config);
     if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
     const bool wide = Completions::is_wide(most);
-    const uint32_t least = wide && most <= budget ? most : ends_.needed(config, arena);
+    const uint32_t least = std::min(most_told(config), wide && most <= budget ? most : ends_.needed(config, arena));
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
     if (wide) return keep_places(config, budget, words, arena);

@@ -47,6 +47,7 @@ public:
     uint64_t memory_bytes() const {
         size_t bytes = most_.capacity() * sizeof(Most) + place_keys_.memory_bytes() + heap_bytes(known_needs_) +
                        most_used_up_.size() * heap_node(sizeof(*most_used_up_.begin()));
+        bytes += (told_.capacity() + open_.capacity()) * sizeof(uint32_t);
         for (const Needs& needs : known_needs_) bytes += heap_bytes(needs.each) + heap_bytes(needs.owners);
         return bytes;
     }
@@ -109,6 +110,7 @@ private:
     bool is_surely_far(const Configuration& config, uint32_t budget) const;
     // Whether the bytes that the engine tells are as many tokens at most.
     bool is_told() const { return engine_ && ends_.spelling().spells_all(); }
+    uint32_t most_told(const Configuration& config) const;
     bool is_told_far(const Configuration& config, uint32_t budget, Arena& arena);
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t most_needed(const Configuration& config, Arena& arena, bool exact);

@@ -16,11 +16,11 @@ public:
     virtual uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) = 0;
     // The same if everything it takes is known already: changes nothing, so any number of threads may do it at once.
     virtual bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const = 0;
-    // The bytes that are left to the end of the shortest text after any token that a configuration takes, at most; kFar
-    // if unknown.
+    // The bytes that suffice to finish a text, at most; kFar if unknown. Some byte leads to where less suffices.
+    virtual uint32_t most_bytes(const Configuration&) { return Automaton::kFar; }
+    // The same after any token that a configuration takes.
     virtual uint32_t most_left(const Configuration&, Arena&) { return Automaton::kFar; }
-    // Set the bits of tokens after which at most so many bytes are left. Some may be missing; false if it knows of
-    // none.
+    // Set the bits of tokens after which so many bytes suffice. Some may be missing; false if it knows of none.
     virtual bool add_near(const Configuration&, uint32_t, uint32_t*) { return false; }
     // Whether every text of characters of one of these slices leads from a configuration back to it. False if unknown.
     virtual bool stays(const Configuration&, Slice::Set) { return false; }
