@@ -44,6 +44,8 @@ _GRAMMARS = {
     "statements, reserved": (_STATEMENTS, {"parser": "earley", "keywords": "reserved"}),
     "statements, basic": (_STATEMENTS, {"parser": "earley", "lexer": "basic"}),
     "statements, dialect": (_STATEMENTS, {"dialect": "llguidance"}),
+    "ordered words": ('start: "c"* K "b"\nK: "an"|"bn"\n%ignore " "', {"parser": "earley"}),
+    "ordered words, basic": ('start: K "a" "b"\nK: "an"|"bn"\n%ignore " "', {"parser": "earley", "lexer": "basic"}),
     "longest": ("start: A B\nA: /a+b?/\nB: /b+c/", {"parser": "lalr", "lexer": "basic"}),
 }
 GRAMMARS = {
@@ -103,22 +105,35 @@ def test_however_many_readings_there_are_an_end_is_found(text: bytes) -> None:
     assert matcher.is_accepting()
 
 
+@pytest.mark.parametrize("vocabulary", [TOY, FULL], ids=["toy", "bytes"])
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("seed", range(6))
-def test_a_budget_is_kept(name: str, seed: int) -> None:
+def test_a_budget_is_kept(name: str, seed: int, vocabulary: Vocabulary) -> None:
     """What the masks allow is complete in time, at whatever pace the budget shrinks."""
-    rng, matcher = random.Random(seed), GRAMMARS[name].matcher()
-    needed = matcher.tokens_to_finish()
+    text, options = _GRAMMARS[name]
+    matcher = schemagen.compile(schemagen.Lark(text, **options), vocabulary).matcher()
+    rng, needed = random.Random(seed), matcher.tokens_to_finish()
     assert needed is not None
     for left in range(needed + rng.randrange(12), 0, -1):
         needed = matcher.tokens_to_finish()
         assert needed is not None
         assert needed <= left
-        going_on = sorted(mask_of(matcher, TOY, budget=left) - set(TOY.eos_token_ids))
+        going_on = sorted(mask_of(matcher, vocabulary, budget=left) - {0})
         if not going_on:
             break
         assert matcher.accept_token(rng.choice(going_on))
     assert matcher.is_accepting()
+
+
+def test_a_token_that_ends_within_a_character_is_read() -> None:
+    """In free text it leads to another place than the whole characters around it."""
+    pieces = [b"<<x\xe2\x86", *(bytes([byte]) for byte in range(256))]
+    vocabulary = Vocabulary.from_tokens([b"", *pieces], eos_token_ids=[0])
+    spec = schemagen.Lark("start: S | A B \"z\"\nS: /'''[^']*'''/\nA: /a/\nB: /[^;]+/")
+    matcher = schemagen.compile(spec, vocabulary, cache=None).matcher()
+    assert matcher.accept_bytes(b"'''#")
+    assert 1 in mask_of(matcher, vocabulary, budget=6)
+    assert 1 not in mask_of(matcher, vocabulary, budget=4)
 
 
 def test_where_no_end_is_found_that_is_said() -> None:
