@@ -270,8 +270,10 @@ uint32_t MinBytes::closed_by(const Frame* frame, uint32_t slot) const {
 uint32_t MinBytes::min_bytes_rest(const Frame* frame, bool opened) {
     uint32_t best = kFar;
     const FrameState* state = frame->state;
-    for (uint32_t slot = 0; slot < kMaxSlots; ++slot) {
+    size_t left = state->alive.count();
+    for (uint32_t slot = 0; left; ++slot) {
         if (!state->alive[slot]) continue;
+        --left;
         const Needed rest = needed(state, slot);
         const uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
         const uint64_t closing = opened && !rest.count ? 1 : gaps_.closing_bytes(state);
