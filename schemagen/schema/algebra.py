@@ -24,6 +24,7 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.language import matches
 from schemagen.schema.formats.table import known_format, known_superset
+from schemagen.schema.holders import Holders
 from schemagen.schema.ir import (
     ANY,
     ANY_STRINGS,
@@ -41,6 +42,7 @@ from schemagen.schema.ir import (
     SchemaRef,
     StringDisjunct,
     ValueSet,
+    closed_keys,
     complement_of,
     intersection_of,
     meanings,
@@ -174,8 +176,7 @@ class Algebra:
             raise too_many(len(left) * len(right), self.max_disjuncts)
         whole: dict[Disjunct, None] = {}
         if inside is not None and len(left) > 1 and len(right) > 1:
-            kept = dict.fromkeys(a for a in left if any(inside(a, b) for b in right))
-            also = dict.fromkeys(b for b in right if any(inside(b, a) for a in left))
+            kept, also = _held(left, right, inside), _held(right, left, inside)
             whole = dict.fromkeys(each for each in kept | also if meet(each, each) is not None)
             left = tuple(a for a in left if a not in kept)
             right = tuple(b for b in right if b not in also)
@@ -201,17 +202,34 @@ def _viably(
     return checked
 
 
+def _held(
+    inner: tuple[Disjunct, ...], outer: tuple[Disjunct, ...], inside: Callable[[Disjunct, Disjunct], bool]
+) -> dict[Disjunct, None]:
+    """Return the disjuncts of one side that lie inside one of the other side."""
+    holders = Holders(outer)
+    return dict.fromkeys(each for each in inner if any(inside(each, outer[k]) for k in holders.of(each)))
+
+
 def _absorb(disjuncts: tuple[Disjunct, ...], inside: Callable[[Disjunct, Disjunct], bool]) -> tuple[Disjunct, ...]:
     """Drop every disjunct that lies inside another one; O(n^2), so only while that is cheap."""
     if not 1 < len(disjuncts) <= 256:
         return disjuncts
-    kept: list[Disjunct] = []
-    for disjunct in disjuncts:
-        if any(inside(disjunct, other) for other in kept):
+    holders = Holders(disjuncts)
+    held: list[list[int]] = [[] for _ in disjuncts]  # for each the earlier ones that it may hold
+    kept: dict[int, Disjunct] = {}
+    above = [holders.of(each) for each in disjuncts]
+    for k, others in enumerate(above):
+        for other in others:
+            if k < other:
+                held[other].append(k)
+    for k, disjunct in enumerate(disjuncts):
+        if any(other in kept and inside(disjunct, kept[other]) for other in above[k]):
             continue
-        kept = [other for other in kept if not inside(other, disjunct)]
-        kept.append(disjunct)
-    return tuple(kept)
+        for other in held[k]:
+            if other in kept and inside(kept[other], disjunct):
+                del kept[other]
+        kept[k] = disjunct
+    return tuple(kept.values())
 
 
 def _distinct(disjuncts: Iterable[Disjunct]) -> tuple[Disjunct, ...]:
@@ -490,12 +508,17 @@ def _other_counts(count: Count) -> list[Count]:
 # --- objects -----------------------------------------------------------------------------------------------------------
 
 
+def _is_open(disjunct: ObjectDisjunct) -> bool:
+    """Whether nothing is asked of keys that are not declared."""
+    return not disjunct.rules and (disjunct.names is ast.ANY_STRING or disjunct.names == ast.ANY_STRING)
+
+
 def undeclared(disjunct: ObjectDisjunct, key: str) -> Expression:
     """What the disjunct asks of the value of a key that it does not declare; `NEVER` if it forbids the key."""
+    if _is_open(disjunct):
+        return ANY
     if disjunct.names != ast.ANY_STRING and not matches(disjunct.names, key):
         return NEVER
-    if not disjunct.rules:
-        return ANY
     parts: list[Expression] = []
     for rule in disjunct.rules:
         hits = [value for pattern, value in rule.patterns if matches(pattern, key)]
@@ -505,11 +528,10 @@ def undeclared(disjunct: ObjectDisjunct, key: str) -> Expression:
 
 def both_objects(a: ObjectDisjunct, b: ObjectDisjunct) -> ObjectDisjunct | None:
     """The objects in both disjuncts, None if that is plainly empty."""
-    left, right = dict(a.properties), dict(b.properties)
-    merged = {k: intersection_of(v, right[k] if k in right else undeclared(b, k)) for k, v in left.items()}
-    for key, value in right.items():
-        if key not in left:
-            merged[key] = intersection_of(undeclared(a, key), value)
+    merged, others = dict(a.properties), dict(b.properties)
+    for key in merged.keys() & others.keys() if _is_open(b) else merged:
+        merged[key] = intersection_of(merged[key], others.pop(key) if key in others else undeclared(b, key))
+    merged.update(others if _is_open(a) else {k: intersection_of(undeclared(a, k), v) for k, v in others.items()})
     bounds = [m for m in (a.max_properties, b.max_properties) if m is not None]
     disjunct = ObjectDisjunct(
         properties=tuple(merged.items()),
@@ -565,8 +587,8 @@ def settle_object(disjunct: ObjectDisjunct) -> ObjectDisjunct | None:
         return None
     if not least:
         return disjunct
-    closed = any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules)
-    return None if closed and sum(value is not NEVER for _, value in disjunct.properties) < least else disjunct
+    keys = closed_keys(disjunct)
+    return None if keys is not None and len(keys) < least else disjunct
 
 
 def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
@@ -686,7 +708,7 @@ def _by_keys(disjuncts: dict[Any, None]) -> dict[Any, None]:
 def _ways(disjunct: ObjectDisjunct) -> list[ObjectDisjunct] | None:
     """Return one disjunct for each key that the first count of some member can mean; None if they are not few."""
     count = next((count for count in disjunct.counts if count.low == 1 and count.high is None), None)
-    keys = None if count is None else _closed_keys(disjunct)
+    keys = None if count is None else closed_keys(disjunct)
     if count is None or keys is None:
         return None
     meant = [key for key in keys if matches(count.names, key)]
@@ -702,13 +724,6 @@ def _ways(disjunct: ObjectDisjunct) -> list[ObjectDisjunct] | None:
         if (settled := settle_object(chosen)) is not None:
             ways.append(settled)
     return ways
-
-
-def _closed_keys(disjunct: ObjectDisjunct) -> list[str] | None:
-    """Return the keys that an object may have, if no others are allowed."""
-    if not any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules):
-        return None
-    return [key for key, value in disjunct.properties if value is not NEVER]
 
 
 def _some_member(names: ast.Regex, value: Expression) -> ObjectDisjunct:

@@ -71,6 +71,18 @@ class PlainEmptiness:
         self._known[expression] = empty
         return empty
 
+    def look(self, expression: Expression, value_of: Evaluate) -> ValueSet | None:
+        """Return the value of an expression; None if it is still being worked out, or lies too deep."""
+        if self._depth > MAX_LOOK:
+            return None
+        self._depth += 1
+        try:
+            return value_of(expression)
+        except InProgressError:
+            return None
+        finally:
+            self._depth -= 1
+
     def _no_array(self, disjunct: ArrayDisjunct, value_of: Evaluate) -> bool:
         return any(
             self.is_empty(disjunct.item(k), value_of) for k in range(min(disjunct.min_items, len(disjunct.prefix) + 1))

@@ -258,8 +258,15 @@ class MemberCount(HashedOnce):
     high: int | None = None
 
 
+class _FeaturesOnce(HashedOnce):
+    """The place where `holders.features` keeps its result; not a field, like the hash."""
+
+    __slots__ = ("features",)
+    features: Any
+
+
 @value_class
-class ObjectDisjunct(HashedOnce):
+class ObjectDisjunct(_FeaturesOnce):
     """Objects.
 
     Attributes:
@@ -282,6 +289,13 @@ class ObjectDisjunct(HashedOnce):
     max_properties: int | None = None
     counts: tuple[MemberCount, ...] = ()
     groups: tuple[tuple[ObjectDisjunct, ...], ...] = ()
+
+
+def closed_keys(disjunct: ObjectDisjunct) -> list[str] | None:
+    """Return the keys that an object may have, if no others are allowed."""
+    if not any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules):
+        return None
+    return [key for key, value in disjunct.properties if value is not NEVER]
 
 
 @value_class

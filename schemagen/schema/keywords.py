@@ -358,14 +358,13 @@ def branches_alone(node: Node, parts: tuple[Expression, ...], context: list[Expr
     """Return each part without those of the others that it is not already disjoint from, in the given context."""
     if len(parts) == 1:
         return [parts[0]]
-    apart = [[True] * len(parts) for _ in parts]
-    for i, left in enumerate(parts):
-        for j in range(i + 1, len(parts)):
-            apart[i][j] = apart[j][i] = node.reader.disjoint([*context, left, parts[j]])
-    return [
-        intersection_of(part, *(complement_of(parts[j]) for j in range(len(parts)) if j != i and not apart[i][j]))
-        for i, part in enumerate(parts)
-    ]
+    meets: list[list[int]] = [[] for _ in parts]
+    for i, others in enumerate(node.reader.may_meet(parts, context)):
+        for j in others:
+            if i < j and not node.reader.disjoint([*context, parts[i], parts[j]]):
+                meets[i].append(j)
+                meets[j].append(i)
+    return [intersection_of(part, *(complement_of(parts[j]) for j in meets[i])) for i, part in enumerate(parts)]
 
 
 def not_(node: Node, value: Any) -> None:

@@ -50,12 +50,13 @@ from schemagen.schema.ir import (
 )
 from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
 from schemagen.schema.keywords import Node, exact, exactly_one, shown
+from schemagen.schema.overlaps import may_meet
 from schemagen.schema.report_log import ReportLog
 from schemagen.schema.scalars import string_pattern
 from schemagen.schema.subschemas import Subschemas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from schemagen.schema.report import Report
 
@@ -125,6 +126,20 @@ class Normaliser:
     def disjoint(self, parts: list[Expression]) -> bool:
         """Whether no value is plainly in all of the parts; False where that is not obvious."""
         return self.is_plainly_empty(intersection_of(*parts))
+
+    def may_meet(self, parts: Sequence[Expression], context: Sequence[Expression]) -> list[list[int]]:
+        """Return for each part the others from which it is not plainly apart, where the first of the context holds."""
+        within = context[0].value if context and isinstance(context[0], Resolved) else ANYTHING
+        return may_meet([self._looked_at(part) for part in parts], within)
+
+    def _looked_at(self, expression: Expression) -> ValueSet | None:
+        """Return the value of an expression; None if that is not known by itself."""
+        try:
+            return None if expression in self._large else self._emptiness.look(expression, self.value)
+        except LimitError as error:
+            if error.why != MULTIPLIED:
+                raise
+            return None
 
     def name_pattern(self, names: Expression) -> ast.Regex:
         """Return the strings that a schema allows, as a pattern.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TEXT = {"type": "string"}
+HASTY = schemagen.Limits(max_seconds=5)
 
 
 def _object(properties: dict[str, Any], required: list[str], *, closed: bool = False) -> dict[str, Any]:
@@ -144,6 +145,24 @@ def test_verdicts_are_those_of_jsonschema(family, count):
         assert taken == validator.is_valid(value), value
         verdicts.append(taken)
     assert len(set(verdicts)) == 2
+
+
+@pytest.mark.parametrize("family", [_closed, _kinds], ids=lambda family: family.__name__[1:])
+def test_a_thousand_branches_are_told_apart(family):
+    """By a key, or by its value, each time in a moment."""
+    grammar = schemagen.compile(
+        family(1000), schemagen.Vocabulary.byte_vocabulary(), property_order="any", cache=None, limits=HASTY
+    )
+    rng, is_closed = random.Random(5), family is _closed
+    for _ in range(40):
+        i, j = rng.sample(range(1000), 2)
+        for value, is_right in (
+            ({f"k{i}": "x", "kind": f"t{i}"} if not is_closed else {"all": "x", f"k{i}": "x"}, True),
+            ({f"k{i}": 1, "kind": f"t{i}"} if not is_closed else {f"k{i}": "x", f"k{j}": "x"}, False),
+            ({f"k{i}": 1, "kind": f"t{j}"} if not is_closed else {f"k{i}": 1}, not is_closed),
+        ):
+            matcher = grammar.matcher()
+            assert (matcher.accept_bytes(json.dumps(value).encode()) and matcher.is_accepting()) == is_right, value
 
 
 @pytest.mark.parametrize("family", [_closed, _kinds, _conditions], ids=lambda family: family.__name__[1:])
