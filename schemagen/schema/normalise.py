@@ -232,6 +232,11 @@ class Normaliser:
             return self._constant(self._constants[expression.text])
         if isinstance(expression, Union):
             return union(self.value(part) for part in expression.parts)
+        if isinstance(expression, Intersection) and len(expression.order) > 2:
+            *others, last = expression.order
+            known = self._memo.get(intersection_of(*others)) if isinstance(last, Complement) else None
+            if known is not None:  # as along a chain of conditions, each of which excludes one more value
+                return self._within(known, last)
         return self._within(ANYTHING, expression)
 
     def _within(self, value: ValueSet, expression: Expression) -> ValueSet:
@@ -283,6 +288,8 @@ class Normaliser:
 
     def _difference(self, value: ValueSet, other: ValueSet) -> ValueSet:
         """Return the values of a set that are not in another one, in groups where these help."""
+        if value.is_nothing():
+            return value
         if self.in_groups and len(other.objects) > 1:
             with contextlib.suppress(LimitError):
                 factors = [value.objects, *map(not_object, other.objects)]
