@@ -8,7 +8,7 @@
 // Invariants: of the result every rule that is named has alternatives, and every terminal is defined, ignored or only
 // declared; no terminal matches the empty text. Time and memory are bounded by NotationLimits.
 //
-// Source: lark 1.2 and 1.3, load_grammar.py; tests/property/test_lark_reader.py compares the two item by item.
+// Source: the loader of lark 1.2 and 1.3; tests/property/test_lark_reader.py compares the two item by item.
 #pragma once
 #include <cstdint>
 #include <string>

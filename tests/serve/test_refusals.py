@@ -22,9 +22,10 @@ INTEGER = {"type": "integer"}
 DEEP = INTEGER
 for _ in range(300):
     DEEP = {"allOf": [DEEP]}
+#: Alternatives that share a key are multiplied.
 PRODUCT = {
     "type": "object",
-    "allOf": [{"oneOf": [{"required": [f"k{i}{j}"]} for j in range(4)]} for i in range(12)],
+    "allOf": [{"oneOf": [{"required": [f"k{i}{j}", "shared"]} for j in range(4)]} for i in range(12)],
 }
 
 #: What only a caller from Python can write.
