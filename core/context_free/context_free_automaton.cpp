@@ -49,7 +49,17 @@ std::unique_ptr<LrLiveness> ContextFreeAutomaton::lr_liveness() {
     return liveness;
 }
 
+// Plain tables are left out where the rules have no dead end: the parser of frames reads the same texts, and its masks
+// have bounds.
 bool ContextFreeAutomaton::find_lively() {
+    if (parsing_.tables && parsing_.tables->are_plain(grammar_)) {
+        Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.embedded, nullptr, adjacency_);
+        if (liveness.is_lively()) {
+            parsing_.tables = nullptr;
+            pruned_ = liveness.pruned();
+            return true;
+        }
+    }
     Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.embedded, parsing_.tables.get(), adjacency_);
     const bool is_lively = liveness.is_lively();
     pruned_ = liveness.pruned();

@@ -48,6 +48,23 @@ bool LrTables::ends_well(const ContextFreeGrammar& grammar, uint32_t began, cons
     return true;
 }
 
+// Whether the lexer of each state looks for all lexemes of the terminals that are allowed or ignored there.
+bool LrTables::read_alike(const ContextFreeGrammar& grammar) const {
+    std::vector<bool> has(grammar.lexemes().size());
+    const auto has_all = [&](SymbolId terminal) {
+        return std::ranges::all_of(grammar.lexemes_of(terminal), [&](LexemeId each) { return has[each]; });
+    };
+    for (uint32_t state = 0; state < actions.size(); ++state) {
+        has.assign(has.size(), false);
+        for (LexemeId each : lexemes[state]) has[each] = true;
+        for (const Action& each : actions[state])
+            if (each.symbol < grammar.terminal_count() && !has_all(each.symbol)) return false;
+        for (SymbolId terminal = 0; terminal < grammar.terminal_count(); ++terminal)
+            if (grammar.is_ignored(terminal) && !has_all(terminal)) return false;
+    }
+    return true;
+}
+
 bool LrTables::lose_nothing(const ContextFreeGrammar& grammar) const {
     for (uint32_t state = 0; state < actions.size(); ++state) {
         poll();

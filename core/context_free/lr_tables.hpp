@@ -36,8 +36,11 @@ struct LrTables {
     // Whether no conflict was resolved: where a rule is complete, there is no other action on any of its lookaheads.
     // May return false without a conflict, but only because of lookaheads of states that LALR(1) has merged.
     bool lose_nothing(const ContextFreeGrammar& grammar) const;
+    // Whether their texts are just those of the grammar: in addition, each terminal is read in the same way everywhere.
+    bool are_plain(const ContextFreeGrammar& grammar) const { return read_alike(grammar) && lose_nothing(grammar); }
 
 private:
+    bool read_alike(const ContextFreeGrammar& grammar) const;
     bool ends_well(const ContextFreeGrammar& grammar, uint32_t began, const Action& jump) const;
 };
 
