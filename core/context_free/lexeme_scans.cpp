@@ -35,10 +35,12 @@ const LexemeScans::Branch& LexemeScans::branch(LexerState state, uint32_t node) 
 LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     struct Level {
         LexerState state;
+        Slice::Set loops;  // of the state
         size_t cuts, cuts_end;
         uint32_t at, end;
     };
     const Trie& trie = tables_.all();
+    const SliceTree& slices = tables_.slices();
     Branch out;
     std::vector<Level> levels;
     TailClasses::CutStack cuts;
@@ -51,7 +53,8 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     };
     // The cuts from `begin` on are those that were kept on the way to the node.
     auto open = [&](LexerState reached, uint32_t at, size_t begin) {
-        if (const Slice::Set below = tables_.slices().below[at]; below && (below & classes_.loops().of(reached))) {
+        const Slice::Set loops = classes_.loops().of(reached);
+        if (slices.below[at] & loops) {
             add(trie.first_token[at], trie.first_token[trie.skip[at]]);
             return;
         }
@@ -60,7 +63,7 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
         const auto length = static_cast<uint32_t>(levels.size() + 1);
         for (const Lexer::End& end : lexer_.ends(reached))
             cuts.push_back({end.lexeme, length, end.promise, end.promise});
-        levels.push_back({reached, begin, cuts.size(), trie.first_child[at], trie.first_child[at + 1]});
+        levels.push_back({reached, loops, begin, cuts.size(), trie.first_child[at], trie.first_child[at + 1]});
     };
     open(state, node, 0);
     while (!levels.empty()) {
@@ -72,6 +75,11 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
         }
         poll();
         const uint32_t k = level.at++;
+        if (slices.edges[k] & level.loops) {
+            while (level.at < level.end && slices.edges[level.at] & level.loops) ++level.at;
+            add(trie.first_token[trie.child[k]], trie.first_token[trie.skip[trie.child[level.at - 1]]]);
+            continue;
+        }
         const LexerState next = lexer_.next(level.state, trie.child_byte[k]);
         TailClasses::keep(lexer_, cuts, level.cuts, level.cuts_end, levels.size(), trie.child_byte[k]);
         if (next) {

@@ -121,12 +121,12 @@ public:
     Walk(TailClasses& classes, Tails& tails)
         : classes_(classes), lexer_(classes.lexer_), trie_(classes.tables_.all()), tails_(tails) {}
 
-    void start(Promise promise) { levels_.push_back({classes_.start(), promise, 0, 0, 0, 0}); }
+    void start(Promise promise) { levels_.push_back({classes_.start(), promise, 0, 0, 0, 0, 0}); }
     // Reads a byte that leads to a node. Returns false if nothing can follow. `length`: bytes of the token with it.
     bool read(uint8_t byte, uint32_t length) {
         const Level from = levels_.back();
         cuts_.resize(from.cuts_end);
-        Level next{lexer_.next(from.state, byte), lexer_.keep(from.promise, byte), cuts_.size(), 0, 0, 0};
+        Level next{lexer_.next(from.state, byte), lexer_.keep(from.promise, byte), 0, cuts_.size(), 0, 0, 0};
         if (next.promise == kBroken) next.state = kNoLexeme, next.promise = kNoPromise;
         keep(lexer_, cuts_, from.cuts, from.cuts_end, length - 1, byte);
         for (size_t k = 0; k < lexer_.ends(next.state).size(); ++k) {
@@ -142,7 +142,8 @@ public:
     // The node that the bytes which were read lead to; `length`: how many.
     void open(uint32_t node, uint32_t length) {
         Level& level = levels_.back();
-        if (loops(level, node, length)) {
+        level.loops = loops(level, length);
+        if (classes_.tables_.slices().below[node] & level.loops) {
             add(classes_.ending_in(level.state), node, trie_.skip[node]);
             return;
         }
@@ -152,6 +153,7 @@ public:
     }
     // All that is below the node on top; `depth`: bytes to it.
     void run(uint32_t depth) {
+        const std::vector<Slice::Set>& edges = classes_.tables_.slices().edges;
         const size_t top = levels_.size();
         while (levels_.size() >= top) {
             poll();
@@ -161,6 +163,11 @@ public:
                 continue;
             }
             const uint32_t k = level.at++;
+            if (edges[k] & level.loops) {
+                while (level.at < level.end && edges[level.at] & level.loops) ++level.at;
+                add(classes_.ending_in(level.state), trie_.child[k], trie_.skip[trie_.child[level.at - 1]]);
+                continue;
+            }
             const uint32_t length = depth + static_cast<uint32_t>(levels_.size() - top) + 1;
             if (read(trie_.child_byte[k], length)) open(trie_.child[k], length);
         }
@@ -170,16 +177,16 @@ private:
     struct Level {
         LexerState state;
         Promise promise;
+        Slice::Set loops;       // tokens that go on with their characters alone end in the lexemes of this level
         size_t cuts, cuts_end;  // of cuts_
         uint32_t at, end;       // children
     };
-    // Whether all that is below the node ends in the lexemes of this level, and has no cut.
-    bool loops(const Level& level, uint32_t node, uint32_t length) {
-        const Slice::Set below = classes_.tables_.slices().below[node];
-        if (!below || level.promise || !level.state) return false;
+    // Of a level after so many bytes. Where something is promised, or a cut is open, each token is looked at.
+    Slice::Set loops(const Level& level, uint32_t length) {
+        if (level.promise || !level.state) return 0;
         for (size_t k = level.cuts; k < level.cuts_end; ++k)
-            if (cuts_[k].length < length) return false;
-        return (classes_.loops_.without_cuts(level.state) & below) != 0;
+            if (cuts_[k].length < length) return 0;
+        return classes_.loops_.without_cuts(level.state);
     }
     // Of a token that ends at this level.
     TailClass tail_of(uint32_t token, const Level& level) {

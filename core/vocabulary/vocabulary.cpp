@@ -236,7 +236,8 @@ void SliceCutter::note_tokens(uint32_t node) {
 SliceTree SliceCutter::walk_up() {
     const uint32_t root = trie_.root();
     SliceTree slices{std::vector<Slice::Set>(root + 1), std::vector<Slice::Set>(root + 1),
-                     std::vector<Slice::Set>(root + 1), std::vector<uint8_t>(root + 1)};
+                     std::vector<Slice::Set>(root + 1), std::vector<uint8_t>(root + 1),
+                     std::vector<Slice::Set>(trie_.child.size())};
     for (uint32_t node = root; node-- > 0;) leave(node, slices);
     leave(root, slices);
     return slices;
@@ -247,7 +248,9 @@ void SliceCutter::leave(uint32_t node, SliceTree& slices) {
     int chars = 0;
     for (uint32_t c = trie_.first_child[node]; c < trie_.first_child[node + 1]; ++c) {
         const uint32_t child = trie_.child[c];
-        rest.any &= paths_[child].own & rests_[child].any;
+        const auto any = static_cast<Slice::Set>(paths_[child].own & rests_[child].any);
+        if (paths_[node].reading.missing == 0) slices.edges[c] = any & kSlices;
+        rest.any &= any;
         rest.whole &= paths_[child].own & rests_[child].whole;
         chars = std::max(chars, slices.chars[child] + begins_character(trie_.child_byte[c]));
     }
@@ -484,7 +487,7 @@ size_t VocabularyTables::memory_bytes() const {
         const std::lock_guard lock(kept_mutex_);
         for (const auto& [_, trie] : kept_) kept += trie->memory_bytes();
     }
-    return kept + slices_.chars.size() * 7 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 +
+    return kept + slices_.chars.size() * 9 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 +
            all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 +
            tail_texts_.size() * 72;
 }

@@ -105,6 +105,9 @@ struct SliceTree {
     std::vector<Slice::Set> below;  // the same of the rest of these tokens after the node, where a character ends there
     std::vector<Slice::Set> whole;  // the same, if each of them ends with a whole character
     std::vector<uint8_t> chars;     // most characters that a token has after the node
+    // [index of `Trie::child`]: the slices that every token which leads to the child or through it is made of from its
+    // parent on, where a character ends there.
+    std::vector<Slice::Set> edges;
 };
 
 class VocabularyTables final : ForkSafe {
