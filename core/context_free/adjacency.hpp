@@ -34,6 +34,7 @@ public:
     enum class When : uint8_t { kNever, kSometimes, kAlways };
     // When a lexeme can be left for another one.
     When followed(LexemeId lexeme, LexemeId next);
+    bool always_followed(LexemeId lexeme, LexemeId next) { return followed(lexeme, next) == When::kAlways; }
     // The same for what begins with some bytes, and makes no lexeme.
     When before(LexemeId lexeme, const ByteSet& first);
     // Whether no end of it says anything: so all may follow always.

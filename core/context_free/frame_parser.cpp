@@ -467,11 +467,7 @@ std::span<const Distance> FrameParser::distances(ParserState state) {
                     all.push_back(
                         {edge.symbol, std::min(grammar_.min_bytes(edge.target) + after, ContextFreeGrammar::kFar)});
         }
-    std::sort(all.begin(), all.end());
-    const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };
-    all.erase(std::unique(all.begin(), all.end(), same), all.end());
-    all.shrink_to_fit();
-    return distances_[state] = std::move(all);
+    return distances_[state] = nearest(std::move(all));
 }
 
 // The rules that go on with the terminal, or are partly read; then those that called them.

@@ -91,11 +91,7 @@ std::span<const Distance> FrameRests::distances(ParserState state) {
                 if (!parser_.grammar_.is_rule(edge.symbol))
                     all.push_back({edge.symbol, bounds_.through(edge.target, bounds_.class_of(edge.symbol),
                                                                 after(flat[k], parser_.grammar_.rule_of(item)))});
-    std::sort(all.begin(), all.end());
-    const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };
-    all.erase(std::unique(all.begin(), all.end(), same), all.end());
-    all.shrink_to_fit();
-    return distances_[state] = std::move(all);
+    return distances_[state] = nearest(std::move(all));
 }
 
 size_t FrameRests::memory_bytes() const {

@@ -47,9 +47,7 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
 // After the end of a terminal.
 uint32_t LexemeMasks::most_after_end(ParserState state, SymbolId terminal) {
     if (grammar_.is_ignored(terminal)) return parser_.most_bytes(state);
-    const auto all = parser_.most_distances(state);
-    const auto at = std::ranges::lower_bound(all, terminal, {}, &Distance::terminal);
-    return at != all.end() && at->terminal == terminal ? at->bytes : kFar;
+    return bytes_after(parser_.most_distances(state), terminal);
 }
 
 // After a terminal that has begun, at most.

@@ -9,10 +9,6 @@ namespace schemagen {
 
 using Classes = NeighbourClasses::Set;
 
-namespace {
-unsigned lowest(Classes classes) { return static_cast<unsigned>(std::countr_zero(classes)); }
-}  // namespace
-
 // The classes after an edge, from the classes last read before it; empty after a terminal that is pruned.
 Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
                        const Ends& ends) const {

@@ -4,6 +4,7 @@
 // between any two. A terminal is *always* followed by another if, whichever way it is read and however far it is read,
 // there is an end after which the other may begin, and *ever* if some text of it has such an end.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -84,5 +85,7 @@ private:
     Follow always_, ever_;
     Set last_ = 0;
 };
+
+inline unsigned lowest(NeighbourClasses::Set classes) { return static_cast<unsigned>(std::countr_zero(classes)); }
 
 }  // namespace schemagen

@@ -63,6 +63,10 @@ struct Distance {
     uint32_t bytes;
     auto operator<=>(const Distance&) const = default;
 };
+// Sorted by terminal, the nearest of each.
+std::vector<Distance> nearest(std::vector<Distance> all);
+// Of one of them; ContextFreeGrammar::kFar if it is not there.
+uint32_t bytes_after(std::span<const Distance> nearest, SymbolId terminal);
 
 class LrParser;
 class RestBounds;

@@ -11,10 +11,6 @@ namespace schemagen {
 
 using When = Adjacency::When;
 
-namespace {
-unsigned lowest(RestBounds::Classes classes) { return static_cast<unsigned>(std::countr_zero(classes)); }
-}  // namespace
-
 RestBounds::RestBounds(const ContextFreeGrammar& grammar, const Liveness& liveness, Adjacency& adjacency)
     : grammar_(grammar),
       adjacency_(adjacency),
@@ -46,17 +42,17 @@ void RestBounds::measure_ignored() {
     std::vector<LexemeId> ignored, others;
     for (LexemeId lexeme = 0; lexeme < grammar_.lexemes().size(); ++lexeme)
         (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal) ? ignored : others).push_back(lexeme);
-    const auto always = [&](LexemeId one, LexemeId next) { return adjacency_.followed(one, next) == When::kAlways; };
     const auto is_open = [&](LexemeId each) {
-        return adjacency_.last(each) == When::kAlways &&
-               std::all_of(others.begin(), others.end(), [&](LexemeId next) { return always(each, next); });
+        return adjacency_.last(each) == When::kAlways && std::all_of(others.begin(), others.end(), [&](LexemeId next) {
+                   return adjacency_.always_followed(each, next);
+               });
     };
     std::copy_if(ignored.begin(), ignored.end(), std::back_inserter(open_), is_open);
     leaving_.assign(grammar_.lexemes().size(), 0);
     for (LexemeId each : ignored) {
         leaving_[each] = std::find(open_.begin(), open_.end(), each) == open_.end() ? kFar : 0;
         for (LexemeId next : open_)
-            if (leaving_[each] && always(each, next))
+            if (leaving_[each] && adjacency_.always_followed(each, next))
                 leaving_[each] = std::min(leaving_[each], adjacency_.bytes_to_end(next) + 1);
     }
     for (LexemeId each : open_) between_ = std::max(between_, std::min(adjacency_.bytes_to_end(each) + 1, kFar));
@@ -79,10 +75,9 @@ uint32_t RestBounds::of_begun(const Lexer::Component& component) const {
 
 // Which terminals may always touch, and after which ignored text always may come.
 void RestBounds::find_touching() {
-    const auto always = [&](LexemeId one, LexemeId next) { return adjacency_.followed(one, next) == When::kAlways; };
     const auto all_before = [&](SymbolId last, const auto& nexts) {
         return std::ranges::all_of(grammar_.lexemes_of(last), [&](LexemeId one) {
-            return std::ranges::any_of(nexts, [&](LexemeId next) { return always(one, next); });
+            return std::ranges::any_of(nexts, [&](LexemeId next) { return adjacency_.always_followed(one, next); });
         });
     };
     touching_.assign(grammar_.terminal_count(), ~Classes{0});

@@ -132,9 +132,7 @@ uint32_t Strands::min_bytes(const Strand& strand) {
 uint32_t Strands::min_bytes_after(ParserState parser, LexemeId lexeme) {
     const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
     if (grammar_.is_ignored(terminal)) return parser_.min_bytes(parser);
-    const auto all = parser_.distances(parser);
-    const auto at = std::ranges::lower_bound(all, terminal, {}, &Distance::terminal);
-    return at != all.end() && at->terminal == terminal ? at->bytes : ContextFreeGrammar::kFar;
+    return bytes_after(parser_.distances(parser), terminal);
 }
 
 ByteSet Strands::nearer_bytes(StrandSet set) {

@@ -74,9 +74,10 @@ void BudgetMasks::note_most(const Configuration& config, Most most) {
 // more than bytes.
 uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
     if (automaton_.accepting(config)) return 0;
-    if (const uint32_t known = ends_.known_tokens(config); known <= budget) return known;
+    const uint32_t known = ends_.known_tokens(config);
+    if (known <= budget) return known;
     if (const uint32_t told = most_told(config); told <= budget) return told;
-    if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
+    if (known != kNever) return known;
     const uint32_t least = ends_.bound(config);
     if (least > uint64_t{budget} * longest_) return kNever;
     const uint32_t need = ends_.has_work() ? ends_.needed(config, arena) : kNever;

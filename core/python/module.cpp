@@ -703,7 +703,13 @@ void bind_vocabulary(nb::module_& m) {
 }
 
 // As Python has them: the edges of each item, and the items at which the rule may end.
-nb::tuple as_tuple(const RuleItems& items) {
+template <class Make>
+nb::tuple as_tuple(const Make& make) {
+    RuleItems items;
+    {
+        const Work call;
+        items = make();
+    }
     std::vector<uint32_t> accepting;
     for (uint32_t item = 0; item < items.accepting.size(); ++item)
         if (items.accepting[item]) accepting.push_back(item);
@@ -711,21 +717,11 @@ nb::tuple as_tuple(const RuleItems& items) {
 }
 
 nb::tuple items(const std::vector<int32_t>& body) {
-    RuleItems made;
-    {
-        const Work call;
-        made = items_of(body);
-    }
-    return as_tuple(made);
+    return as_tuple([&] { return items_of(body); });
 }
 
 nb::tuple positions(const std::vector<int32_t>& body, size_t most) {
-    RuleItems made;
-    {
-        const Work call;
-        made = positions_of(body, most);
-    }
-    return as_tuple(made);
+    return as_tuple([&] { return positions_of(body, most); });
 }
 
 void bind_languages(nb::module_& m) {

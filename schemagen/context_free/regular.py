@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_SIZE = 20_000
 MAX_HEIGHT = 100
 
+#: Any text but the empty one.
+SOME_TEXT = ast.repeat(ast.ANY_CHAR, 1, None)
+
 
 @lru_cache(maxsize=4096)
 def is_nullable(regex: ast.Regex) -> bool:
@@ -48,7 +51,7 @@ def nonempty(regex: ast.Regex) -> ast.Regex:
         return ast.union(*(ast.concat(nonempty(part), *regex.parts[at + 1 :]) for at, part in enumerate(regex.parts)))
     if isinstance(regex, ast.Alternation):
         return ast.union(*map(nonempty, regex.parts))
-    return ast.conjunction(regex, ast.repeat(ast.ANY_CHAR, 1, None))
+    return ast.conjunction(regex, SOME_TEXT)
 
 
 @lru_cache(maxsize=4096)
@@ -80,6 +83,24 @@ def only_text(regex: ast.Regex) -> str | None:
             return None
         text += chr(part.ranges[0][0])
     return text or None
+
+
+def meet(one: ast.Regex, other: ast.Regex) -> bool:
+    """Whether two languages have a text in common.
+
+    Raises:
+        LimitError: To find out would take too long.
+    """
+    return not is_empty(ast.conjunction(one, other))
+
+
+def goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
+    """Whether some text of one language begins with a text of the other and is longer.
+
+    Raises:
+        LimitError: To find out would take too long.
+    """
+    return meet(ast.concat(text, SOME_TEXT), longer)
 
 
 def dispatched_tokens(taken: Expression, *, loop: bool) -> Expression:

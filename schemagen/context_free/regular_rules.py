@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemagen.context_free.regular import MAX_HEIGHT, MAX_SIZE, size_of
+from schemagen.context_free.regular import MAX_HEIGHT, MAX_SIZE, SOME_TEXT, size_of
 from schemagen.context_free.simplify import called, components, reachable
 from schemagen.context_free.syntax import (
     Alternatives,
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
 #: The language beside each call at the end of an expression, by the name of the rule; the texts without a call by "".
 _Row = dict[str, ast.Regex]
 
-_ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
-
 
 def shortest(language: ast.Regex) -> ast.Regex:
     """Return the texts of a language that begin with no other one."""
-    return ast.conjunction(language, ast.complement(ast.concat(language, _ANYTHING_MORE)))
+    return ast.conjunction(language, ast.complement(ast.concat(language, SOME_TEXT)))
 
 
 def at_most(language: ast.Regex, most: int) -> ast.Regex:

@@ -25,7 +25,7 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from schemagen.context_free.items import first_characters, items_of
-from schemagen.context_free.regular import nonempty, only_text
+from schemagen.context_free.regular import SOME_TEXT, goes_on_as, meet, nonempty, only_text
 from schemagen.context_free.regular_rules import shortest
 from schemagen.context_free.simplify import called, nullable_rules
 from schemagen.context_free.syntax import (
@@ -49,10 +49,9 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.alphabet import Alphabet
 from schemagen.regex.ast import HashedOnce, hashed_once
-from schemagen.regex.language import is_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from schemagen.context_free.items import Items
 
@@ -61,8 +60,6 @@ MAX_CELLS = 400_000_000
 
 #: The most terminals with a common beginning that are each tested for longer texts.
 MAX_TESTED = 16
-
-_ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
 
 
 @hashed_once
@@ -334,14 +331,17 @@ def _union(masks: Iterable[int]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
-    """Whether some text of one language begins with a text of the other and is longer."""
-    return _meet(ast.concat(text, _ANYTHING_MORE), longer)
+def _may_go_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
+    return _unless_shown(goes_on_as, text, longer)
 
 
-def _meet(one: ast.Regex, other: ast.Regex) -> bool:
+def _may_meet(one: ast.Regex, other: ast.Regex) -> bool:
+    return _unless_shown(meet, one, other)
+
+
+def _unless_shown(related: Callable[[ast.Regex, ast.Regex], bool], one: ast.Regex, other: ast.Regex) -> bool:
     try:
-        return not is_empty(ast.conjunction(one, other))
+        return related(one, other)
     except LimitError:
         return True  # what could be left out is kept
 
@@ -429,7 +429,7 @@ class _Matches:
             return Lexeme(text)
         rivals = list(_bits(mask & self._rivals[number]))
         if len(rivals) <= MAX_TESTED:  # a kind that is never longer only costs time
-            rivals = [each for each in rivals if _goes_on_as(kind.text, self._kinds[each].text)]
+            rivals = [each for each in rivals if _may_go_on_as(kind.text, self._kinds[each].text)]
         return Lexeme(text, ast.union(*(self._before_first(each, mask) for each in rivals)))
 
     def key(self, number: int, mask: int) -> tuple[int, int]:
@@ -447,8 +447,8 @@ class _Matches:
         cuts = [self._kinds[each].text for each in _bits(mask & ends_it & self._lazy & self._alike.to(number))]
         if not cuts:
             return kind.text
-        rest = _ANYTHING_MORE if kind.lazy else ast.ANY_STRING
-        ended = [each for each in cuts if _meet(ast.concat(each, rest), kind.text)]
+        rest = SOME_TEXT if kind.lazy else ast.ANY_STRING
+        ended = [each for each in cuts if _may_meet(ast.concat(each, rest), kind.text)]
         return ast.conjunction(kind.text, *(ast.complement(ast.concat(each, rest)) for each in ended))
 
 
@@ -478,7 +478,7 @@ class _Symbols:
 
     def _made(self, label: str, lexeme: Lexeme) -> Expression:
         """Return a text if a lexeme may end anywhere, or a new terminal."""
-        if lexeme.text == ast.EMPTY or not _meet(lexeme.text, ast.ANY_STRING):
+        if lexeme.text == ast.EMPTY or not _may_meet(lexeme.text, ast.ANY_STRING):
             return NOTHING
         if lexeme.longer == ast.EMPTY:
             return Text(lexeme.text)

@@ -27,10 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.items import first_characters
 from schemagen.context_free.lark.python_re import alike, language_of, matched
+from schemagen.context_free.regular import goes_on_as, meet
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast, parse_python
-from schemagen.regex.language import is_empty, is_subset
+from schemagen.regex.language import is_subset
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
@@ -215,14 +216,11 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
     words = {name: regex for name, regex in words.items() if is_subset(regex, _without_blanks())}
     firsts = {name: first_characters(word) for name, word in words.items()}
-    matching = {
-        keyword: [
-            name
-            for name, word in words.items()
-            if _begin_alike(first_characters(literal), firsts[name]) and _is_keyword(literal, word)
-        ]
-        for keyword, literal in literals.items()
-    }
+    matching: dict[str, list[str]] = {}
+    for keyword, literal in literals.items():
+        first = first_characters(literal)
+        alike_words = (name for name in words if _begin_alike(first, firsts[name]))
+        matching[keyword] = [name for name in alike_words if _is_keyword(literal, words[name])]
     out: dict[str, tuple[Lexeme, ...]] = {}
     for keyword, names in matching.items():
         if names:
@@ -241,5 +239,4 @@ def _begin_alike(one: ast.Ranges | None, other: ast.Ranges | None) -> bool:
 
 def _is_keyword(literal: ast.Regex, word: ast.Regex) -> bool:
     """Whether a pattern matches a literal in one of its cases, and longer texts that begin with it."""
-    longer = ast.concat(literal, ast.ANY_CHAR, ast.ANY_STRING)
-    return not any(is_empty(ast.conjunction(word, texts)) for texts in (literal, longer))
+    return meet(literal, word) and goes_on_as(literal, word)

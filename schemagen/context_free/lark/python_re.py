@@ -26,11 +26,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.context_free.items import first_characters, is_deterministic
-from schemagen.context_free.regular import only_text
+from schemagen.context_free.regular import goes_on_as, only_text
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_python
-from schemagen.regex.language import is_empty
 from schemagen.threads.clock import poll
 
 if sys.version_info >= (3, 11):
@@ -89,16 +88,11 @@ def is_simple(pattern: str) -> bool:
     languages = [language_of(each) for each in branches]
     try:
         if len(branches) == 1:
-            return not _goes_on_as(languages[0], languages[0])
+            return not goes_on_as(languages[0], languages[0])
         pairs = itertools.combinations(languages, 2)
-        return all(map(is_simple, branches)) and not any(itertools.starmap(_goes_on_as, pairs))
+        return all(map(is_simple, branches)) and not any(itertools.starmap(goes_on_as, pairs))
     except LimitError:
         return False
-
-
-def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
-    """Whether some text of one language begins with a text of the other and is longer."""
-    return not is_empty(ast.conjunction(ast.concat(text, ast.ANY_CHAR, ast.ANY_STRING), longer))
 
 
 def branches_of(pattern: str) -> list[str]:
