@@ -2,7 +2,12 @@
 // takes the empty text.
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <functional>
+#include <optional>
+#include <queue>
 #include <unordered_set>
+#include <utility>
 
 #include "regex/kernel.hpp"
 
@@ -31,21 +36,35 @@ bool is_first(const ByteCuts& cut, uint8_t byte) {
 }  // namespace
 
 // Depth-first search for a nullable derivative, one derivative at a time: bounds are reached along one path. Where that
-// goes astray (a search that reads a thousand characters too many first), a search in breadth helps: after a while it
-// has its turn, and then goes on beside the other, at about the same cost, since its steps are larger. If either ends
-// without finding one, every node that it saw is empty.
+// goes astray (a search that reads a thousand characters too many first), a search in breadth helps, every other step
+// of which goes to the node of which least is left: it has a short turn, a longer one, and then goes on beside the
+// other, at about the same cost, since its steps are larger. What either finds tells of all nodes on the way to it. If
+// either ends without finding one, every node that it saw is empty.
+//
+// The derivatives of alternatives are sets of the places that each has reached, and these multiply. So a search that is
+// not short is given up, and each alternative is searched alone, with the other conjuncts if there are any.
 class Kernel::WordSearch {
 public:
     WordSearch(Kernel& kernel, NodeId start);
-    bool finds_word();
+    // Null if it was given up.
+    std::optional<bool> finds_word();
 
 private:
     struct Open {
         NodeId node;
         uint16_t at;  // index into kOrder of the next byte to try
     };
+    struct Queued {
+        NodeId node;
+        size_t from;  // its place in queue_
+        bool taken = false;
+    };
+    using Nearest = std::pair<uint64_t, size_t>;  // what is left of a node, and its place in queue_
     bool step_in_depth();
     bool step_in_breadth();
+    size_t next_queued();
+    void queue(NodeId node, size_t from);
+    uint64_t left(NodeId node, unsigned depth = 0) const;
     NodeId next_unseen(Open& open);
     bool has_word(NodeId node) const { return nodes_[node].nullable || nodes_[node].emptiness == 0; }
 
@@ -54,28 +73,29 @@ private:
     NodeId start_;
     std::vector<Open> path_;
     std::unordered_set<NodeId> seen_;
-    std::vector<NodeId> queue_;
+    std::vector<Queued> queue_;  // in the order in which they were met, the first node first
     std::unordered_set<NodeId> queued_;
-    size_t front_ = 0;
+    std::priority_queue<Nearest, std::vector<Nearest>, std::greater<>> nearest_;
+    size_t front_ = 0;  // of queue_
+    size_t taken_ = 0;
 };
 
 Kernel::WordSearch::WordSearch(Kernel& kernel, NodeId start)
-    : kernel_(kernel),
-      nodes_(kernel.nodes_),
-      start_(start),
-      path_{{start, 0}},
-      seen_{start},
-      queue_{start},
-      queued_{start} {}
+    : kernel_(kernel), nodes_(kernel.nodes_), start_(start), path_{{start, 0}}, seen_{start}, queued_{start} {
+    queue(start, 0);
+}
 
-bool Kernel::WordSearch::finds_word() {
-    constexpr uint64_t kLate = 64, kTurn = 64, kStride = 16;
+std::optional<bool> Kernel::WordSearch::finds_word() {
+    constexpr uint64_t kSoon = 8, kShort = 16, kLate = 144, kTurn = 64, kStride = 16, kLong = 1024;
     const Budget* budget = kernel_.budget();
     const uint64_t limit = budget ? budget->max_nodes / Budget::kNodesPerState : UINT64_MAX;
-    for (uint64_t steps = 0; !path_.empty() && front_ < queue_.size(); ++steps) {
+    for (uint64_t steps = 0; !path_.empty() && taken_ < queue_.size(); ++steps) {
         poll();
         if (step_in_depth()) return true;
-        if (steps >= kLate && (steps < kLate + kTurn || steps % kStride == 0) && step_in_breadth()) return true;
+        const bool has_turn = (steps >= kSoon && steps < kSoon + kShort) || (steps >= kLate && steps < kLate + kTurn) ||
+                              (steps >= kLate && steps % kStride == 0);
+        if (has_turn && step_in_breadth()) return true;
+        if (steps == kLong && kernel_.choice_in(start_) != kEmpty) return std::nullopt;
         if (seen_.size() > limit)
             throw LimitExceeded(Limit::kStates, static_cast<double>(seen_.size()), static_cast<double>(limit));
     }
@@ -109,9 +129,42 @@ NodeId Kernel::WordSearch::next_unseen(Open& open) {
     return kEmpty;
 }
 
+// Characters that the conjuncts together ask for at least: less is left after one that serves any of them.
+uint64_t Kernel::WordSearch::left(NodeId id, unsigned depth) const {
+    constexpr unsigned kDeepest = 3;
+    const Node& node = nodes_[id];
+    if (!node.boolean) return kernel_.finish(id).shortest;
+    if (depth == kDeepest || (node.kind != Kind::kAnd && node.kind != Kind::kOr)) return 0;
+    uint64_t sum = 0, least = UINT64_MAX;
+    for (NodeId kid : kernel_.kids_of(node)) {
+        const uint64_t own = left(kid, depth + 1);
+        sum += own;
+        least = std::min(least, own);
+    }
+    return node.kind == Kind::kAnd ? sum : least;
+}
+
+void Kernel::WordSearch::queue(NodeId node, size_t from) {
+    nearest_.emplace(left(node), queue_.size());
+    queue_.push_back({node, from});
+}
+
+// There is one.
+size_t Kernel::WordSearch::next_queued() {
+    if (taken_++ % 2 == 0) {
+        while (queue_[front_].taken) ++front_;
+        return front_;
+    }
+    while (queue_[nearest_.top().second].taken) nearest_.pop();
+    return nearest_.top().second;
+}
+
 bool Kernel::WordSearch::step_in_breadth() {
-    const NodeId node = queue_[front_++];
+    size_t at = next_queued();
+    queue_[at].taken = true;
+    const NodeId node = queue_[at].node;
     if (has_word(node)) {
+        for (; at; at = queue_[at].from) nodes_[queue_[at].node].emptiness = 0;
         nodes_[start_].emptiness = 0;
         return true;
     }
@@ -121,7 +174,7 @@ bool Kernel::WordSearch::step_in_breadth() {
         const NodeId next = kernel_.derivative(node, byte);
         if (next != kEmpty && nodes_[next].emptiness != 1 && queued_.insert(next).second &&
             !kernel_.lengths_clash(next))
-            queue_.push_back(next);
+            queue(next, at);
     }
     return false;
 }
@@ -177,6 +230,15 @@ bool Kernel::lengths_clash(NodeId id) {
     return least > most;
 }
 
+// The alternatives that a long search is split into: of the node, or of a conjunct with & or ~ in it, whose length
+// tells nothing.
+NodeId Kernel::choice_in(NodeId id) const {
+    if (nodes_[id].kind == Kind::kOr) return id;
+    for (NodeId kid : nodes_[id].kind == Kind::kAnd ? kids_of(nodes_[id]) : std::vector<NodeId>{})
+        if (nodes_[kid].kind == Kind::kOr && nodes_[kid].boolean) return kid;
+    return kEmpty;
+}
+
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
     before_write();
@@ -184,7 +246,16 @@ bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].kind == Kind::kConcat) return (nodes_[id].emptiness = is_empty_sequence(id)) == 1;
     if (nodes_[id].kind == Kind::kOr && has_sequence_with_word(id)) return (nodes_[id].emptiness = 0) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
-    return !WordSearch(*this, id).finds_word();
+    if (const auto found = WordSearch(*this, id).finds_word()) return !*found;
+    const NodeId choice = choice_in(id);
+    std::vector<NodeId> parts = id == choice ? std::vector{choice} : kids_of(nodes_[id]);
+    const auto at = std::ranges::find(parts, choice);
+    const std::vector<NodeId> alternatives = kids_of(nodes_[choice]);
+    const bool empty = std::ranges::all_of(alternatives, [&](NodeId each) {
+        *at = each;
+        return is_empty(conjunction(parts));
+    });
+    return (nodes_[id].emptiness = empty) == 1;
 }
 
 }  // namespace schemagen

@@ -48,6 +48,7 @@ private:
     Finish finish_alternation(const Node& node);
     Finish finish_conjunction(const Node& node);
     bool lengths_clash(NodeId node);
+    NodeId choice_in(NodeId node) const;
     bool is_empty_sequence(NodeId id);
     bool has_sequence_with_word(NodeId id);
     bool find_open(NodeId node);

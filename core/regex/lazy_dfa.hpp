@@ -40,6 +40,11 @@ public:
     explicit LazyDfa(Kernel& kernel);
     Kernel& kernel() { return kernel_; }
     uint32_t intern(const std::vector<NodeId>& components, bool marked);
+    // The state of one component of a marked state.
+    uint32_t alone(uint32_t state, uint32_t k) {
+        const State& from = states_[state];
+        return from.count == 1 ? state : intern({component(state, k), component(state, from.count)}, true);
+    }
     uint32_t next(uint32_t state, uint8_t byte) {
         if (is_tracked(state)) return next_on_track(state, byte);
         if (!rows_[state].classes) open_row(state);
