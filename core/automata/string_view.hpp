@@ -1,6 +1,7 @@
 // A facet of automata: configurations whose future is that of one state of the shared string automaton.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "automata/automaton.hpp"
 
@@ -12,8 +13,14 @@ struct StringBody {
     uint32_t state = 0;     // 0: nowhere like that
     bool key = false;       // declared keys have to be walked besides
     bool counting = false;  // how many code points are read before it ends matters
-    bool bounded = false;   // and only `room` are left: tokens may not fit
-    uint32_t room = 0;
+    // Of the languages that it may be of, if one of them has so few code points left that tokens may not fit: its state
+    // alone, and how many are left.
+    struct Language {
+        uint32_t state, room;
+        bool bounded;  // else there is room for any token
+    };
+    std::vector<Language> languages;
+    bool bounded() const { return !languages.empty(); }
 };
 
 class StringView {

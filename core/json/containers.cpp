@@ -57,19 +57,23 @@ StringBody Containers::string_body(const Configuration& config, uint32_t longest
     if (!state.boundary) return {};
     const Position& p = *positions_[states_.position_of(config.frame->state)];
     StringBody body{config.state};
+    bool is_bounded = false;
     for (uint32_t k = 0; k < p.strings.size(); ++k) {
         const StringDisjunct& disjunct = p.strings[k];
         if (!state.alive[k]) continue;
         body.counting |= identities_.near_least(disjunct, config.count, longest);
         // Texts taken out of a language may make it ask for more.
-        if (!identities_.near_most(disjunct, config.count, longest) &&
-            !(config.frame->tracking && disjunct.max_chars != kUnbounded))
-            continue;
-        body.counting = body.bounded = true;
-        body.room = disjunct.max_chars - std::min(config.count, disjunct.max_chars);
+        const bool bounded = identities_.near_most(disjunct, config.count, longest) ||
+                             (config.frame->tracking && disjunct.max_chars != kUnbounded);
+        is_bounded |= bounded;
+        const uint32_t room = disjunct.max_chars - std::min(config.count, disjunct.max_chars);
+        body.languages.push_back({program_.dfa().alone(config.state, k), room, bounded});
     }
-    // Several languages with lengths of their own are only looked up while all the lengths are far away.
-    return body.bounded && state.alive.count() > 1 ? StringBody{} : body;
+    if (is_bounded)
+        body.counting = true;
+    else
+        body.languages.clear();
+    return body;
 }
 
 // A key is one where it is an extra one, and no other one has to come after it.

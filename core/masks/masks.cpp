@@ -232,23 +232,31 @@ void Masks::add_walk(LocalMask& mask, uint32_t top, const Configuration& from, A
         });
 }
 
-// The tokens that stay inside a string with room for `room` more code points.
-void Masks::inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const {
-    const uint32_t* plain = tables_.plain_up_to(room);
-    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.words)[w];
-    for (const CountedToken& counted : inner.counted) {
-        clear_bit(words, counted.token);
-        if (counted.chars <= room) set_bit(words, counted.token);
+// The tokens that stay inside a string of bounded languages: in any of them, each with the room that it has.
+void Masks::add_inner(const StringBody& body, uint32_t* words) {
+    std::vector<uint32_t> own(tables_.words());
+    for (const StringBody::Language& language : body.languages) {
+        const auto inner = strings_.inner(language.state, language.bounded, tables_);
+        own = *inner->words;
+        if (language.bounded) {
+            const uint32_t* plain = tables_.plain_up_to(language.room);
+            for (uint32_t w = 0; w < tables_.words(); ++w) own[w] &= plain[w];
+            for (const CountedToken& counted : inner->counted) {
+                clear_bit(own.data(), counted.token);
+                if (counted.chars <= language.room) set_bit(own.data(), counted.token);
+            }
+        }
+        for (uint32_t w = 0; w < tables_.words(); ++w) words[w] |= own[w];
     }
 }
 
 // The tokens of a string: those that stay inside, and by the state at its closing quote those that leave it.
 void Masks::add_string(LocalMask& mask, const StringBody& body, const Configuration& config, Arena& arena) {
-    mask.inner = strings_.inner(body.state, body.bounded, tables_);
-    if (body.bounded) {
-        inner_within(*mask.inner, body.room, workspace_->words.data());
+    if (body.bounded()) {
+        add_inner(body, workspace_->words.data());
         mask.allowed = count_bits(workspace_->words.data(), tables_.words());
     } else {
+        mask.inner = strings_.inner(body.state, false, tables_);
         mask.base = mask.inner->words->data();
         mask.allowed = mask.inner->allowed;
         std::copy_n(mask.base, tables_.words(), workspace_->words.begin());
@@ -335,7 +343,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Configuration& config, Aren
     if (automaton_.accepting(config))
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
-    if (body.bounded ||
+    if (body.bounded() ||
         mask->tokens.size() > tables_.words() / 8) {  // setting these bits takes longer than copying a row
         mask->dense = strings_.shared(workspace_->words);
         mask->tokens.clear();
@@ -459,11 +467,11 @@ uint32_t Masks::fill_tracking(const Configuration& config, uint32_t* words, Aren
     if (!body.state) {
         walk_all(config);
     } else {
-        auto inner = strings_.inner(body.state, body.bounded, tables_);
-        if (body.bounded)
-            inner_within(*inner, body.room, words);
+        if (body.bounded())
+            add_inner(body, words);
         else
-            std::memcpy(words, inner->words->data(), tables_.words() * sizeof(uint32_t));
+            std::memcpy(words, strings_.inner(body.state, false, tables_)->words->data(),
+                        tables_.words() * sizeof(uint32_t));
         const auto exits = strings_.exits(body.state, body.counting, tables_);
         for (const StringExit& exit : *exits)
             for (auto [tail, token] : exit.tails)

@@ -81,7 +81,7 @@ private:
     std::shared_ptr<LocalMask> local(const Configuration& config, Arena& arena);
     std::shared_ptr<LocalMask> build(const Configuration& config, Arena& arena);
     void add(LocalMask& mask, uint32_t token);
-    void inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const;
+    void add_inner(const StringBody& body, uint32_t* words);
     void add_string(LocalMask& mask, const StringBody& body, const Configuration& from, Arena& arena);
     std::vector<uint32_t> declared_keys(const Configuration& config);
     void add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
