@@ -23,7 +23,7 @@ from schemagen.grammar.schema_values import frames_inside, warn_of_names
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.layouts import Layout
 from schemagen.threads.clock import Deadline
-from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
+from schemagen.threads.free_threading import HAS_LOCK, LARGE
 from schemagen.writers import check_format
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, argum
     if target is None and isinstance(spec, dict):
         warn_of_names(spec)
     if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
-        spec = snapshot(spec)
+        spec = frozen.copy()
     source = read_source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
     made, is_exact = json_engine(source, styled(options, target), vocabulary)
     return Grammar(

@@ -92,7 +92,7 @@ def _compile_in_core(source: Source, options: Options, vocabulary: Vocabulary) -
 def _compile_by_front_end(
     source: Source, options: Options, vocabulary: Vocabulary, begun: CorePass | None = None
 ) -> tuple[_core.Constraint, bool]:
-    normaliser = source.normaliser(options)
+    normaliser = source.normaliser(options, is_plain=begun is not None)
     try:
         return _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary), normaliser.is_exact
     finally:

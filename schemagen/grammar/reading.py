@@ -110,8 +110,8 @@ class Source(NamedTuple):
     resources: Any
     marshalled: bytes | None
 
-    def normaliser(self, options: Options) -> Normaliser:
-        """Return a fresh one within the limits of the options."""
+    def normaliser(self, options: Options, *, is_plain: bool = False) -> Normaliser:
+        """Return a fresh one within the limits of the options; `is_plain`: as for `Document`."""
         from schemagen.schema.normalise import Normaliser
 
         return Normaliser(
@@ -122,7 +122,7 @@ class Source(NamedTuple):
             max_depth=options.limits.max_depth,
             max_alternatives=options.limits.max_alternatives,
             check_time=Deadline(options.limits.max_seconds).check,
-            marshalled=self.marshalled,
+            is_plain=is_plain,
         )
 
 

@@ -88,12 +88,10 @@ class Document:
     Args:
         schema: The root schema.
         resources: Documents by URI that references may lead to.
-        marshalled: What ``marshal.dumps(schema, 2)`` returns, if that is at hand.
+        is_plain: Whether the schema is known to need no more than local pointers (`mentions_ids`), and no resources are given.
     """
 
-    def __init__(
-        self, schema: Any, resources: Mapping[str, Any] | None = None, marshalled: bytes | None = None
-    ) -> None:
+    def __init__(self, schema: Any, resources: Mapping[str, Any] | None = None, *, is_plain: bool = False) -> None:
         self.root = schema
         self._places: dict[tuple[Any, ...] | int, SchemaRef] = {}
         self._found: dict[str, SchemaRef] = {}
@@ -102,7 +100,7 @@ class Document:
         self._registry: Registry[Any] | None = None
         base: str | None = None
         scope: Scope = ()
-        if resources or mentions_ids(schema, marshalled):
+        if not is_plain and (resources or mentions_ids(schema)):
             try:
                 base = self._register(dict(resources or {}))
                 scope = self._entered(base, ())
@@ -281,8 +279,13 @@ _SUSPECT = re.compile(
 _OLD_ID = b"\x02\0\0\0idu"
 
 
-def mentions_ids(schema: Any, marshalled: bytes | None) -> bool:
-    """Whether the document may need more than local pointers; cheap, and wrong only on the careful side."""
+def mentions_ids(schema: Any, marshalled: bytes | None = None) -> bool:
+    """Whether the document may need more than local pointers; cheap, and wrong only on the careful side.
+
+    Args:
+        schema: The root schema.
+        marshalled: What ``marshal.dumps(schema, 2)`` returns, if that is at hand.
+    """
     try:
         text = marshal.dumps(schema, 2) if marshalled is None else marshalled
     except ValueError:  # nested very deep, or something that is no JSON

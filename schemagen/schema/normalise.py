@@ -74,7 +74,7 @@ class Normaliser:
         max_depth: Most nested evaluations; a deeper schema is refused.
         max_alternatives: Most alternatives of one JSON type in one place.
         check_time: Called now and then; raises when the work takes too long.
-        marshalled: What `marshal` makes of the schema, if that is at hand (see `Document`).
+        is_plain: As for `Document`.
 
     Attributes:
         in_groups: Whether objects may have groups of alternatives (`groups.py`), for a caller who reads them.
@@ -90,9 +90,9 @@ class Normaliser:
         max_depth: int = 200,
         max_alternatives: int = MAX_DISJUNCTS,
         check_time: Callable[[], None] = lambda: None,
-        marshalled: bytes | None = None,
+        is_plain: bool = False,
     ) -> None:
-        self.document = Document(schema, resources, marshalled)
+        self.document = Document(schema, resources, is_plain=is_plain)
         self.root: Expression = self.document.start
         self.strict = strict
         self.in_groups = False

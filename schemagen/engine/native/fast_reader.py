@@ -65,7 +65,7 @@ def plain_draft(schema: Any, marshalled: bytes | None) -> int | None:
 
     Args:
         schema: The root schema.
-        marshalled: As for `Document`.
+        marshalled: As for `mentions_ids`.
     """
     if schema.__class__ is not dict:
         return None
