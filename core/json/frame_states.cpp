@@ -103,9 +103,6 @@ FrameState* FrameStates::draft(const FrameState* from, Arena& arena) const {
     relocate(out, from);
     out->id = 0;
     out->after = out->item = nullptr;
-    out->origin = from->id ? from : nullptr;
-    out->taken = kNoKey;
-    out->required = nullptr;
     return out;
 }
 
@@ -144,6 +141,7 @@ const FrameState* FrameStates::intern(FrameState* state) {
         else if (state->kind == FrameKind::kArrayFrame)
             moves_.refresh_array(state);
     }
+    if (!min_bytes_.of_value.empty()) rest_.remember_required(state);
     if (interned_.size() >= kMostStates || state_bytes > kMostStateBytes) return state;
     auto* kept = static_cast<FrameState*>(state_arena.allocate(state->bytes));
     std::memcpy(static_cast<void*>(kept), state, state->bytes);
@@ -152,7 +150,6 @@ const FrameState* FrameStates::intern(FrameState* state) {
     state_bytes += state->bytes + 64;
     state_index_.insert(hash, static_cast<uint32_t>(interned_.size()));
     interned_.push_back(kept);
-    if (!min_bytes_.of_value.empty()) rest_.remember_required(kept);
     return kept;
 }
 
@@ -247,7 +244,7 @@ const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, co
         state->count++;
         state->child = positions_.child(std::move(moves));
         state->open_value = true;
-        if (key != kNoKey) set_bit(state->seen, state->taken = key);
+        if (key != kNoKey) set_bit(state->seen, key), rest_.take(state, key);
         for (uint32_t slot = 0; slot < slots; ++slot) {
             uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
             state->next[slot] = place == kNoKey

@@ -78,12 +78,11 @@ struct FrameState {
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take
-    uint64_t* alternatives;            // those of groups that still hold, as bits
-    const FrameState* origin;          // an interned state with the same keys, except `taken`; null if unknown
-    uint32_t taken;                    // the key that was closed since then, or kNoKey
-    mutable const Required* required;  // the members still required, unless `next` tells them; null until computed
-    mutable const FrameState* after;   // once its value satisfied component 0 and nothing else; null until computed
-    mutable const FrameState* item;    // once its next item was begun
+    uint64_t* alternatives;           // those of groups that still hold, as bits
+    mutable Required required;        // the members still required, unless `next` tells them
+    mutable bool has_required;        // whether these were computed
+    mutable const FrameState* after;  // once its value satisfied component 0 and nothing else; null until computed
+    mutable const FrameState* item;   // once its next item was begun
 };
 
 // Sums over the containers around one, so that a query need not walk up the chain. All except the two sums is known

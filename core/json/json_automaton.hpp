@@ -65,6 +65,7 @@ private:
         return machine_.rest.most_tokens_around(config);
     }
     uint32_t growth(uint32_t brackets) const override { return machine_.shortest.growth(brackets); }
+    bool has_many_orders(const Configuration& config) const override { return machine_.rest.has_many_orders(config); }
     bool write_shortest(const Configuration& config, std::string& out) override {
         return machine_.rest.write_shortest(config, out);
     }

@@ -33,8 +33,8 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
     Required out;
     if (!program_.options.any_order) {
         out = from[state->next[slot]];  // skipped members are not required
-    } else if (state->required) {
-        out = *state->required;
+    } else if (state->has_required) {
+        out = state->required;
     } else {
         out = from[0];
         for (uint32_t d : shortest_.plans[set.disjuncts[slot]].order)
@@ -45,35 +45,26 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
     return out;
 }
 
-// Cache the required members of a state with keys in any order: those before its last key, without that key.
-void ShortestRest::remember_required(const FrameState* state) {
-    auto has_none = [this](const FrameState* at) {
-        return at->id && !at->required && at->kind == FrameKind::kObjectFrame &&
-               positions_[at->position]->objects->disjuncts.size() == 1;
-    };
-    std::vector<const FrameState*> chain;
-    for (; program_.options.any_order && has_none(state); state = state->origin) {
-        chain.push_back(state);
-        if (!state->origin) break;
-    }
-    for (; !chain.empty(); chain.pop_back()) {
-        const FrameState* at = chain.back();
-        const ObjectSet& set = *positions_[at->position]->objects;
-        const std::vector<Required>& from = shortest_.plans[set.disjuncts[0]].from;
-        auto* kept = static_cast<Required*>(states_.state_arena.allocate(sizeof(Required)));
-        if (!at->origin) {
-            *kept = from[0];
-            for (uint32_t d : shortest_.plans[set.disjuncts[0]].order)
-                if (bit(at->seen, set.key_at[0][d])) *kept -= shortest_.member(from, d);
-        } else {
-            *kept = *at->origin->required;
-            const uint32_t place = at->taken == kNoKey ? kNoKey : set.place[0][at->taken];
-            if (place != kNoKey && program_.objects[set.disjuncts[0]].properties[place].required)
-                *kept -= shortest_.member(from, place);
-        }
-        at->required = kept;
-        states_.state_bytes += sizeof(Required);
-    }
+// The members that an object still requires, where keys may come in any order: once for its first state, then less by
+// each key.
+void ShortestRest::remember_required(const FrameState* state) const {
+    if (state->has_required || !program_.options.any_order || state->kind != FrameKind::kObjectFrame) return;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    if (set.disjuncts.size() != 1) return;
+    const std::vector<Required>& from = shortest_.plans[set.disjuncts[0]].from;
+    state->required = from[0];
+    for (uint32_t d : shortest_.plans[set.disjuncts[0]].order)
+        if (bit(state->seen, set.key_at[0][d])) state->required -= shortest_.member(from, d);
+    state->has_required = true;
+}
+
+// A key was closed.
+void ShortestRest::take(const FrameState* state, uint32_t key) const {
+    if (!state->has_required) return;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    const uint32_t place = set.place[0][key];
+    if (place != kNoKey && program_.objects[set.disjuncts[0]].properties[place].required)
+        state->required -= shortest_.member(shortest_.plans[set.disjuncts[0]].from, place);
 }
 
 // Tokens from the end of the value that a container is waiting for to after its bracket.
@@ -200,10 +191,14 @@ uint32_t ShortestRest::next_required(const Configuration& config) const {
     };
     uint32_t best = find(set.trie[config.node].low);
     if (best == high) return kNoKey;
-    // A key that begins another one ends with a quote where the other goes on.
-    const std::string first = set.keys[best];
-    for (uint32_t other = find(best + 1);
-         program_.options.any_order && other < high && set.keys[other].starts_with(first); other = find(other + 1))
+    // A key that begins another one ends with a quote where the other goes on: few characters come before a quote, and
+    // they come first.
+    const std::string& first = set.keys[best];
+    const auto goes_on_before = [&](const std::string& key) {
+        return key.starts_with(first) && key[first.size()] < '"';
+    };
+    for (uint32_t other = find(best + 1); program_.options.any_order && other < high && goes_on_before(set.keys[other]);
+         other = find(other + 1))
         if (set.keys[other] + '"' < set.keys[best] + '"') best = other;
     return best;
 }

@@ -22,7 +22,8 @@ public:
     explicit ShortestRest(JsonMachine& machine);
 
     Required required(const FrameState* state, uint32_t slot) const;
-    void remember_required(const FrameState* state);
+    void remember_required(const FrameState* state) const;
+    void take(const FrameState* state, uint32_t key) const;
     static uint32_t only_slot(const FrameState* state);
     const Around& summed(const Frame* frame);
     void sum_around(const Around& around, const Frame* parent);
@@ -30,6 +31,10 @@ public:
     uint32_t most_tokens_around(const Configuration& config) const;
     uint32_t most_tokens(const Configuration& config);
     uint32_t next_required(const Configuration& config) const;
+    static bool has_many_orders(const Configuration& config) {
+        constexpr uint32_t kMany = 5;  // required keys that are left
+        return config.frame && config.frame->state->has_required && config.frame->state->required.count >= kMany;
+    }
     bool write_shortest(const Configuration& config, std::string& out);
 
 private:

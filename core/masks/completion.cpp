@@ -300,10 +300,21 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
     return found;
 }
 
-// The text from here to the end, and the configurations on its way. A configuration whose tokens were counted keeps its
-// text, even if a shorter one is found later: counts of texts that lead to it include these tokens. For the same reason
-// the known rest of a configuration takes precedence over the way on which it was met. Unless the `whole` text is
-// wanted it ends at the first configuration with a known rest; the id of that one is then the last.
+// Adds the text from here to the end, if it can be told without a search; `always`: even where a search helps others.
+bool Completions::write(const Configuration& config, std::string& text, bool always) {
+    const uint32_t most = this->most(config);
+    if (most >= Automaton::kFar || !(always || is_wide(most) || guide_.has_many_orders(config))) return false;
+    const size_t before = text.size();
+    if (guide_.write_shortest(config, text)) return true;
+    text.resize(before);
+    return false;
+}
+
+// The text from here to the end, and the configurations on its way; that of a rest which is written are left out. A
+// configuration whose tokens were counted keeps its text, even if a shorter one is found later: counts of texts that
+// lead to it include these tokens. For the same reason the known rest of a configuration takes precedence over the way
+// on which it was met. Unless the `whole` text is wanted it ends at the first configuration with a known rest; the id
+// of that one is then the last.
 bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids,
                          bool whole) {
     Configuration at = config;
@@ -313,6 +324,12 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
     };
     while (!automaton_.accepting(at)) {
         if (text.size() > kMostBytes) return gave_up_ = true, false;
+        const uint32_t here = number_of(at);
+        if ((here == kNone || known_[here].upper >= Automaton::kFar) && write(at, text, is_settled(here))) {
+            ids.push_back(here);
+            ids.resize(text.size() + 1, kNone);
+            return true;
+        }
         if (!complete(at, arena)) return false;
         if (path_.empty()) {
             ids.push_back(number_of(at));
@@ -362,8 +379,7 @@ std::string Completions::text(const Configuration& config, Arena& arena) {
 
 std::string Completions::completion_text(const Configuration& config, Arena& arena) {
     std::string out;
-    if (automaton_.accepting(config) || (is_wide(most(config)) && guide_.write_shortest(config, out))) return out;
-    out.clear();
+    if (automaton_.accepting(config) || write(config, out, false)) return out;
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
     if (!follow(config, arena, out, ids, true)) out.clear();
@@ -381,13 +397,12 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     uint32_t id = number_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
-    if (work_ > 0 && is_wide(most(config)) && guide_.write_shortest(config, text)) {
+    if (work_ > 0 && write(config, text, false)) {
         spend(text.size());
         const uint32_t told = count_written(std::move(text));
         if (id != kNone) known_[id].tokens = told;
         return told;
     }
-    text.clear();
     std::vector<uint32_t> ids;
     const bool counts = automaton_.facets().counts_tokens;
     Arena::Mark mark = arena.mark();

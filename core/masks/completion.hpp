@@ -110,6 +110,7 @@ private:
     }
     bool step(Configuration& config, uint8_t byte, Arena& arena);
     ByteSet bytes_to_try(const Configuration& config, uint32_t limit);
+    bool write(const Configuration& config, std::string& text, bool always);
     bool complete(const Configuration& config, Arena& arena);
     Found search(const Configuration& config, uint32_t limit, Arena& arena);
     bool greedy_search(const Configuration& config, Arena& arena);

@@ -489,3 +489,32 @@ def test_masks_in_strings_are_those_of_each_token_by_itself(spec, order, bundled
             assert matcher.accept_token(rng.choice(going_on))
             left -= 1
     assert compared >= 10
+
+
+@pytest.mark.parametrize("count", [3, 10, 100])
+def test_a_rest_that_was_written_out_ends_a_search(count: int) -> None:
+    """The rest after the pattern is asked first, then a place inside, from which a search leads there."""
+    keys = [f"p{k}" for k in range(count)]
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "pattern": "^(ab|cd)+x{3}$"},
+            **dict.fromkeys(keys, {"type": "integer"}),
+        },
+        "required": ["a", *keys],
+        "additionalProperties": False,
+    }
+    vocabulary = Vocabulary.byte_vocabulary()
+    grammar = schemagen.compile(schema, vocabulary, property_order="any", cache=None)
+    after, inside = grammar.matcher(), grammar.matcher()
+    assert after.accept_bytes(b'{"a":"abxxx"')
+    assert inside.accept_bytes(b'{"a":"ab')
+    needed = after.tokens_to_finish()
+    assert needed is not None
+    assert inside.tokens_to_finish() == needed + 4
+    for token in inside.shortest_completion():
+        before = inside.tokens_to_finish()
+        assert before is not None
+        assert token in mask_of(inside, vocabulary, budget=before)
+        assert inside.accept_bytes(bytes([token]))
+    assert inside.is_accepting()
