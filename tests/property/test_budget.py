@@ -499,7 +499,7 @@ def test_a_rest_that_was_written_out_ends_a_search(count: int) -> None:
         "type": "object",
         "properties": {
             "a": {"type": "string", "pattern": "^(ab|cd)+x{3}$"},
-            **dict.fromkeys(keys, {"type": "integer"}),
+            **{key: {"type": "integer"} for key in keys},
         },
         "required": ["a", *keys],
         "additionalProperties": False,
