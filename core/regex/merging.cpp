@@ -30,26 +30,43 @@ bool Nodes::Merger::merge_pair(NodeId left, NodeId right, NodeId& merged) {
     return false;
 }
 
-// Merge alternatives a.x | b.x into (a|b).x where a and b merge; keeps the sets of derivatives small.
+// Merge alternatives a.x | b.x into (a|b).x where a and b merge, and a.r{i}.x | a.r{j}.x into a.r{i,j}.x where the
+// intervals touch; keeps the sets of derivatives small. So the counts that a text may have reached in r are one
+// interval, as in a counting set (Turoňová et al. 2020), where r is left at different counts by one text.
 void Nodes::Merger::merge_heads(std::vector<NodeId>& parts) {
     constexpr size_t kMost = 64;
     if (parts.size() > kMost) return;
     while (merge_two(parts)) {}
 }
 
+// Two sequences that are one but for the counts of the repetition that they begin with.
+bool Nodes::Merger::merge_counts(NodeId left, NodeId right, NodeId& merged) {
+    const auto [head, tail] = split(left);
+    const auto [other, other_tail] = split(right);
+    if (tail != other_tail || owner_.nodes_[head].kind != Kind::kRepeat || !merge_pair(head, other, merged))
+        return false;
+    merged = owner_.concat(merged, tail);
+    return true;
+}
+
+std::pair<NodeId, NodeId> Nodes::Merger::split(NodeId part) const {
+    const Node& node = owner_.nodes_[part];
+    return node.kind == Kind::kConcat ? std::pair{node.a, node.b} : std::pair{part, kEpsilon};
+}
+
 // Merges the first two alternatives that can be. Returns false if there are none.
 bool Nodes::Merger::merge_two(std::vector<NodeId>& parts) {
-    auto split = [this](NodeId part) {
-        const Node& node = owner_.nodes_[part];
-        return node.kind == Kind::kConcat ? std::pair{node.a, node.b} : std::pair{part, kEpsilon};
-    };
     for (size_t i = 0; i < parts.size(); ++i) {
         auto [head, tail] = split(parts[i]);
         for (size_t j = i + 1; j < parts.size(); ++j) {
             auto [other, other_tail] = split(parts[j]);
             NodeId merged;
-            if (tail != other_tail || !merge_pair(head, other, merged)) continue;
-            parts[i] = owner_.concat(merged, tail);
+            if (tail == other_tail && merge_pair(head, other, merged))
+                parts[i] = owner_.concat(merged, tail);
+            else if (head == other && merge_counts(tail, other_tail, merged))
+                parts[i] = owner_.concat(head, merged);
+            else
+                continue;
             parts.erase(parts.begin() + static_cast<ptrdiff_t>(j));
             return true;
         }

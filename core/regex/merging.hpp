@@ -13,6 +13,8 @@ public:
 private:
     bool merge_two(std::vector<NodeId>& parts);
     bool merge_pair(NodeId left, NodeId right, NodeId& merged);
+    bool merge_counts(NodeId left, NodeId right, NodeId& merged);
+    std::pair<NodeId, NodeId> split(NodeId part) const;
 
     Nodes& owner_;
 };

@@ -113,9 +113,22 @@ NodeId Nodes::concat(NodeId left, NodeId right) {
         return concat(first, concat(second, right));
     }
     if (left == right && is_any_string(left)) return left;
+    if (const NodeId joined = joined_counts(left, right)) return joined;
     bool nullable = nodes_[left].nullable && nodes_[right].nullable;
     bool boolean = nodes_[left].boolean || nodes_[right].boolean;
     return intern({.kind = Kind::kConcat, .nullable = nullable, .boolean = boolean, .a = left, .b = right});
+}
+
+// r{i,j}.r{k,l}.x as r{i+k,j+l}.x; kEmpty if it is not of this form.
+NodeId Nodes::joined_counts(NodeId left, NodeId right) {
+    const bool alone = nodes_[right].kind != Kind::kConcat;
+    const Node one = nodes_[left], other = nodes_[alone ? right : nodes_[right].a];
+    if (one.kind != Kind::kRepeat || other.kind != Kind::kRepeat || one.a != other.a) return kEmpty;
+    const auto sum = [](uint32_t a, uint32_t b) { return a == kUnbounded || b == kUnbounded ? kUnbounded : a + b; };
+    constexpr uint32_t kMost = kUnbounded / 4;
+    if (std::max({one.b, other.b, one.c == kUnbounded ? 0 : one.c, other.c == kUnbounded ? 0 : other.c}) > kMost)
+        return kEmpty;
+    return concat(repeat(one.a, one.b + other.b, sum(one.c, other.c)), alone ? kEpsilon : nodes_[right].b);
 }
 
 NodeId Nodes::repeat(NodeId inner, uint32_t low, uint32_t high) {

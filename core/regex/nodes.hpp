@@ -174,6 +174,7 @@ protected:
     NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
     const CharsRow& chars_row(NodeId node);
     bool is_other_character(NodeId id, uint8_t byte);
+    NodeId joined_counts(NodeId left, NodeId right);
     static constexpr uint32_t kWide = 16;  // parts of a union whose derivatives are remembered
     NodeId union_derivative(const Node& node, uint8_t byte);
     NodeId wide_derivative(NodeId id, uint8_t byte);

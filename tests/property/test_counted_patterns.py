@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 import schemagen
+from schemagen.context_free.lark.python_re import codes, parser
 
 pytest.importorskip("schemagen._core", reason="the compiled core counts beside the pattern")
 
@@ -67,3 +70,71 @@ def test_masks_near_the_limit(pattern, limit):
                 assert allowed == expected, (text, token)
                 checked += 1
     assert checked
+
+
+def _counted(rng: random.Random, depth: int = 0) -> str:
+    """Return a pattern of nested repetitions with counts, of which texts leave some at several counts."""
+    if depth == 3 or rng.random() < 0.25:
+        return rng.choice(["a", "b", "ab", "[ab]", "aa", "b?"])
+    inner = _counted(rng, depth + 1)
+    low = rng.randrange(3)
+    count = rng.choice([f"{{{low},{low + rng.randrange(3)}}}", f"{{{low + 1}}}", f"{{{low},}}", "?", "*"])
+    parts = [f"(?:{inner}){count}"] * rng.randint(1, 3)
+    parts.insert(rng.randrange(len(parts) + 1), _counted(rng, depth + 1))
+    return "(?:" + rng.choice(["|", ""]).join(parts) + ")"
+
+
+def _ends(tree: Any, text: str, begins: set[int]) -> set[int]:
+    """Return where a pattern may end that begins at one of some places; `re` takes exponential time for such patterns."""
+    for kind, value in tree:
+        if kind is codes.LITERAL:
+            begins = {at + 1 for at in begins if text[at : at + 1] == chr(value)}
+        elif kind is codes.IN:
+            begins = {at + 1 for at in begins if any(text[at : at + 1] == chr(each) for _, each in value)}
+        elif kind is codes.BRANCH:
+            begins = set().union(*(_ends(branch, text, begins) for branch in value[1]))
+        elif kind is codes.SUBPATTERN:
+            begins = _ends(value[3], text, begins)
+        else:
+            assert kind is codes.MAX_REPEAT
+            low, high, inner = value
+            found = [begins]
+            while len(found) <= min(high, low + len(text)):
+                found.append(_ends(inner, text, found[-1]))
+            begins = set().union(*found[low:])
+    return begins
+
+
+@pytest.mark.parametrize("seeds", [range(100), pytest.param(range(100, 3000), marks=pytest.mark.slow)], ids=str)
+def test_repetitions_that_are_left_at_several_counts(seeds: range) -> None:
+    """Texts of up to eight characters, against the sets of places where the pattern may end."""
+    texts = ["".join(text) for length in range(9) for text in itertools.product("ab", repeat=length)]
+    vocabulary = schemagen.Vocabulary.byte_vocabulary()
+    for seed in seeds:
+        pattern = _counted(random.Random(seed))
+        tree = parser.parse(pattern)
+        grammar = schemagen.compile(schemagen.Regex(pattern), vocabulary, cache=None)
+        for text in texts[seed % 11 :: 11]:
+            matcher = grammar.matcher()
+            accepted = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+            assert accepted == (len(text) in _ends(tree, text, {0})), (pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unit", "most"),
+    [
+        ("(a|aa){1000}", "a", 2000),
+        ("(?:a|bb)?" * 300, "abb", 450),
+        ("(ab?){1000}", "ab", 2000),
+        ("(a{1,9}b{1,9}){99}", "ab", 198),
+    ],
+)
+def test_long_counts_are_one_interval(pattern: str, unit: str, most: int) -> None:
+    """Each state is small, so that the whole takes little memory; an alternative for each count would take a hundred times more."""
+    grammar = schemagen.compile(schemagen.Regex(f"(?:{pattern})"), schemagen.Vocabulary.byte_vocabulary(), cache=None)
+    matcher = grammar.matcher()
+    read = 0
+    while matcher.accept_bytes(unit[read % len(unit)].encode()):
+        read += 1
+    assert read == most
+    assert grammar.memory_bytes < 3_000_000
