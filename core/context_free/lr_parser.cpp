@@ -1,6 +1,7 @@
 #include "context_free/lr_parser.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "util/work.hpp"
@@ -52,11 +53,21 @@ bool LrParser::reduce(Reading& reading, uint32_t production) {
     const size_t own = std::min<size_t>(reading.pushed.size(), length);
     reading.pushed.resize(reading.pushed.size() - own);
     for (size_t k = own; k < length; ++k) reading.under = stacks_[reading.under].below;
+    if (own < length) reading.steps = 0;
     // The column of the rule in the table of gotos: terminals come first, the end of the text among them.
     const LrTables::Action* jump = tables_.action(top(reading), rule + 1);
     if (!jump) return false;
     reading.pushed.emplace_back(jump->target, rule);
-    return true;
+    return !is_endless(reading);
+}
+
+// Whether the reductions of empty and single rules come back to themselves: with more entries than states one state has
+// led to itself, and equal entries lead to the same reductions (found as in Brent 1980).
+bool LrParser::is_endless(Reading& reading) const {
+    if (reading.pushed.size() > tables_.actions.size()) return true;
+    if (reading.steps++ && reading.pushed == reading.earlier) return true;
+    if (std::has_single_bit(reading.steps)) reading.earlier = reading.pushed;
+    return false;
 }
 
 uint32_t LrParser::top(const Reading& reading) {
@@ -150,11 +161,7 @@ LexemeSets::SetId LrParser::viable(ParserState state) {
     return stacks_[state].viable = found.value;
 }
 
-LrParser::Reading& LrParser::begin(ParserState state) {
-    reading_.under = state;
-    reading_.pushed.clear();
-    return reading_;
-}
+LrParser::Reading& LrParser::begin(ParserState state) { return reading_ = {state, {}}; }
 
 // Terminals that ask for the same reductions are read on together, and no stack is made: most of them are not used.
 LexemeSets::SetId LrParser::find_viable(ParserState state) {
@@ -171,11 +178,18 @@ LexemeSets::SetId LrParser::find_viable(ParserState state) {
             found.push_back(lexeme);
     }
     std::sort(wanted.begin(), wanted.end());
-    add_viable(begun, wanted, found);
+    std::vector<std::pair<Reading, Wanted>> todo{{begun, std::move(wanted)}};
+    while (!todo.empty()) {  // no recursion: a right-recursive rule ends with as many reductions as it has parts
+        const auto [reading, rest] = std::move(todo.back());
+        todo.pop_back();
+        add_viable(reading, rest, found, todo);
+    }
     return sets_.intern(std::move(found));
 }
 
-void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found) {
+// The terminals that are shifted at once, and to `todo` the others, by the reduction that they ask for.
+void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found,
+                          std::vector<std::pair<Reading, Wanted>>& todo) {
     poll();
     const uint32_t top = this->top(reading);
     const auto& row = tables_.actions[top];
@@ -196,9 +210,9 @@ void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vec
         if (same == reduced.end()) same = reduced.insert(reduced.end(), {at->target, {}});
         same->second.emplace_back(terminal, lexeme);
     }
-    for (const auto& [production, rest] : reduced) {
+    for (auto& [production, rest] : reduced) {
         Reading next = reading;
-        if (reduce(next, production)) add_viable(next, rest, found);
+        if (reduce(next, production)) todo.emplace_back(std::move(next), std::move(rest));
     }
 }
 

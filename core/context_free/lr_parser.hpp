@@ -63,12 +63,16 @@ private:
     // A stack while it is read on: the rest of an old stack, and above it states with the rules that led to them.
     struct Reading {
         ParserState under;
-        std::vector<std::pair<uint32_t, SymbolId>> pushed;
+        std::vector<std::pair<uint32_t, SymbolId>> pushed{};
+        // To find endless reductions: how many there were above this rest, and what was pushed after some of them.
+        uint32_t steps = 0;
+        std::vector<std::pair<uint32_t, SymbolId>> earlier{};
     };
     using Wanted = std::vector<std::pair<SymbolId, LexemeId>>;  // sorted
     Reading& begin(ParserState state);
     uint32_t top(const Reading& reading);
     bool reduce(Reading& reading, uint32_t production);
+    bool is_endless(Reading& reading) const;
     ParserState pushed(const Reading& reading);
     using Contexts = std::vector<LrLiveness::Context>;
     Contexts below(ParserState state, size_t count);
@@ -76,7 +80,8 @@ private:
     void add_contexts(const Reading& reading, size_t count, Contexts& contexts);
     bool can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last, Contexts& contexts);
     LexemeSets::SetId find_viable(ParserState state);
-    void add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found);
+    void add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found,
+                    std::vector<std::pair<Reading, Wanted>>& todo);
 
     const ContextFreeGrammar& grammar_;
     const LrTables& tables_;
