@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.language import is_empty
+from schemagen.schema.algebra import undeclared
 from schemagen.schema.ir import meanings
 from schemagen.schema.scalars import string_pattern
 
@@ -61,7 +62,7 @@ class PlainEmptiness:
             value = value_of(expression)
             empty = not (value.null or value.true or value.false or value.numbers)
             empty = empty and all(map(_no_string, value.strings))
-            empty = empty and all(self._no_array(disjunct, value_of) for disjunct in value.arrays)
+            empty = empty and all(self.has_no_array(disjunct, value_of) for disjunct in value.arrays)
             empty = empty and all(self.has_no_object(disjunct, value_of) for disjunct in value.objects)
         except InProgressError:
             del self._known[expression]
@@ -83,14 +84,21 @@ class PlainEmptiness:
         finally:
             self._depth -= 1
 
-    def _no_array(self, disjunct: ArrayDisjunct, value_of: Evaluate) -> bool:
+    def has_no_array(self, disjunct: ArrayDisjunct, value_of: Evaluate) -> bool:
+        """Whether a required item plainly has no value, or has no room."""
+        if disjunct.max_items is not None and any(count.low > disjunct.max_items for count in disjunct.counts):
+            return True
         return any(
             self.is_empty(disjunct.item(k), value_of) for k in range(min(disjunct.min_items, len(disjunct.prefix) + 1))
         )
 
     def has_no_object(self, disjunct: ObjectDisjunct, value_of: Evaluate) -> bool:
         """Whether a required member plainly has no value."""
-        return any(self.is_empty(value, value_of) for key, value in disjunct.properties if key in disjunct.required)
+        declared = dict(disjunct.properties)
+        return any(
+            self.is_empty(declared[key] if key in declared else undeclared(disjunct, key), value_of)
+            for key in disjunct.required
+        )
 
 
 @lru_cache(maxsize=1024)

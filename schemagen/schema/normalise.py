@@ -432,6 +432,12 @@ class Normaliser:
         self.check_time()
         return not self._emptiness.has_no_object(disjunct, self.value)
 
+    def containers_in(self, value: ValueSet) -> list[ArrayDisjunct | ObjectDisjunct]:
+        """Return the arrays and objects of a value, except those that plainly have no instance."""
+        look = self._emptiness
+        arrays = [each for each in value.arrays if not look.has_no_array(each, self.value)]
+        return [*arrays, *(each for each in value.objects if not look.has_no_object(each, self.value))]
+
     def is_plainly_empty(self, expression: Expression) -> bool:
         """Whether no value is in the expression, as far as a look along required parts shows."""
         return self._emptiness.is_empty(expression, self.value)

@@ -853,3 +853,15 @@ def test_a_compiled_grammar_keeps_no_parser_of_lark() -> None:
     spec = Lark(given)
     assert schemagen.compile(spec, BYTES, cache=None).spec.parse("a(b)") == given.parse("a(b)")
     assert parsers_of_lark() - before == {id(given)}
+
+
+def test_as_many_reductions_as_a_long_text_has_parts_take_no_stack() -> None:
+    """A right-recursive rule is reduced as often when it ends; conflicts keep the tables."""
+    rules = 'start: block\nblock: "i" block | "i" block "e" block | "x"'
+    grammar = schemagen.compile(
+        schemagen.Lark(rules, parser="lalr"), schemagen.Vocabulary.byte_vocabulary(), cache=None
+    )
+    matcher = grammar.matcher()
+    assert matcher.accept_bytes(b"i" * 40_000 + b"x")
+    assert matcher.is_accepting()
+    assert b"e"[0] in matcher.allowed_tokens()

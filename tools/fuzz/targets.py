@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: No case may stop the others for long.
 LIMITS = schemagen.Limits(max_seconds=4)
+#: Of grammars: past the readings that are followed side by side, no search for an end finds all that bounds promise.
+GRAMMAR_LIMITS = schemagen.Limits(max_seconds=4, max_alternatives=100_000, max_states=1_000_000)
 #: The reference engine makes all states at once, in Python.
 SMALL = schemagen.Limits(max_seconds=2, max_states=1500)
 #: How often the reference engine is asked.
@@ -72,7 +74,8 @@ def compiled(spec: Any, case: Case, **options: Any) -> schemagen.Grammar:
         NothingToCheckError: It is refused for another reason that is documented.
     """
     try:
-        return schemagen.compile(spec, vocabulary_of(case), cache=None, limits=LIMITS, **options)
+        limits = GRAMMAR_LIMITS if isinstance(spec, schemagen.Lark) else LIMITS
+        return schemagen.compile(spec, vocabulary_of(case), cache=None, limits=limits, **options)
     except UnsatisfiableSchemaError:
         raise
     except (SchemaError, PatternError, GrammarError, LimitError) as error:

@@ -135,7 +135,7 @@ class DistinctItems:
             UncountedError: There are finitely many arrays or objects: once one begins, others than these do not help.
         """
         value = self._normaliser.value(expression)
-        containers: tuple[ArrayDisjunct | ObjectDisjunct, ...] = (*value.arrays, *value.objects)
+        containers = self._normaliser.containers_in(value)
         if any(self._is_finite(disjunct, depth) for disjunct in containers):
             raise UncountedError
         strings = None if containers else self._strings(value.strings)
