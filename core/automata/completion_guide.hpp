@@ -45,7 +45,7 @@ public:
     // Append the shortest completion, the first of the shortest. Returns false, with any text appended, if a search is
     // needed.
     virtual bool write_shortest(const Configuration&, std::string&) { return false; }
-    // Whether the text goes on in so many orders that what is known of one place does not help another.
+    // Whether the text goes on in so many orders that the shortest rest of one place tells little of another.
     virtual bool has_many_orders(const Configuration&) const { return false; }
     // A copy whose frames live in `arena`, of a configuration that has an exact identity.
     virtual Configuration keep(const Configuration& config, Arena&) { return config; }

@@ -64,7 +64,7 @@ private:
     struct Reading {
         ParserState under;
         std::vector<std::pair<uint32_t, SymbolId>> pushed{};
-        // To find endless reductions: how many there were above this rest, and what was pushed after some of them.
+        // To find endless reductions: how many there were above this rest, and the entries pushed after some of them.
         uint32_t steps = 0;
         std::vector<std::pair<uint32_t, SymbolId>> earlier{};
     };

@@ -59,7 +59,7 @@ private:
         size_t from;  // its place in queue_
         bool taken = false;
     };
-    using Nearest = std::pair<uint64_t, size_t>;  // what is left of a node, and its place in queue_
+    using Nearest = std::pair<uint64_t, size_t>;  // the rest of a node (see `left`), and its place in queue_
     bool step_in_depth();
     bool step_in_breadth();
     size_t next_queued();
