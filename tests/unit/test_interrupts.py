@@ -19,7 +19,7 @@ NESTED = "((((a{1,10}){1,10}){1,10}){1,10}){1,10}"
 CALLS = {
     "compile": "schemagen.compile(schemagen.Regex('|'.join(str(random.random()) for _ in range(150_000))), V, limits=L)",
     "accept_bytes": "schemagen.compile(schemagen.Regex(NESTED), V, limits=L).matcher().accept_bytes(b'a' * 1000)",
-    "min_new_tokens": "schemagen.compile(schemagen.Regex('(a|aa){3000}'), V, limits=L).min_new_tokens",
+    "min_new_tokens": "schemagen.compile(schemagen.Regex('(a{2,3}b?){20000}c'), V, limits=L).min_new_tokens",
     "lark": "[schemagen.compile(schemagen.Lark('start: ' + ' '.join(chr(34) + str(n) + chr(34) for n in range(k, k + 350))), V,"
     " limits=L) for k in range(1000)]",
     "fill": "schemagen.compile(schemagen.Regex(NESTED), LONG, limits=L).matcher()"
