@@ -58,7 +58,9 @@ FAMILIES: dict[str, Callable[[int], dict[str, Any]]] = {
     "required keys": lambda n: _closed([f"key_{k}" for k in range(n)], [f"key_{k}" for k in range(n)]),
     "minItems": lambda n: {"type": "array", "items": {"type": "string"}, "minItems": n},
     "pattern (a|aa){n}": lambda n: _pattern(f"(a|aa){{{n}}}"),
-    "pattern (a|bb)?, n times": lambda n: {**_pattern(f"((a|bb)?c){{{n}}}"), "minLength": n, "maxLength": 2 * n},
+    "pattern (a|bb)?c, n times": lambda n: {**_pattern(f"((a|bb)?c){{{n}}}"), "minLength": n, "maxLength": 2 * n},
+    "pattern (a|bb)?, n times": lambda n: {**_pattern("(a|bb)?" * n), "minLength": n // 2, "maxLength": n},
+    "pattern .*a.{n}": lambda n: _pattern(f".*a.{{{n}}}"),
 }
 
 

@@ -20,7 +20,7 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 14, 24, 40
 ROW, NAMES, NUMBERS = 20, 168, 40
 #: About the width of a letter.
 LETTER = 6.6
-COLOURS = ("#3f83c9", "#d0604a", "#3f9a5c", "#9a70c8", "#b08a2a", "#2f9aa0", "#7d8490")
+COLOURS = ("#3f83c9", "#d0604a", "#3f9a5c", "#9a70c8", "#b08a2a", "#2f9aa0", "#7d8490", "#c2609a")
 BLUE, RED, AMBER, GREY = COLOURS[0], COLOURS[1], COLOURS[4], COLOURS[6]
 _FAINT, _CLEAR = 'stroke="currentColor" stroke-opacity="0.15"', 'stroke="currentColor" stroke-opacity="0.5"'
 
