@@ -67,12 +67,12 @@ StringBody Containers::string_body(const Configuration& config, uint32_t longest
                              (config.frame->tracking && disjunct.max_chars != kUnbounded);
         is_bounded |= bounded;
         const uint32_t room = disjunct.max_chars - std::min(config.count, disjunct.max_chars);
-        body.languages.push_back({program_.dfa().alone(config.state, k), room, bounded});
+        body.languages.push_back({k, room, bounded});
     }
-    if (is_bounded)
-        body.counting = true;
-    else
-        body.languages.clear();
+    // So far with its number in the place of the state: a state is made only if it is needed.
+    if (!is_bounded) body.languages.clear();
+    body.counting |= is_bounded;
+    for (StringBody::Language& each : body.languages) each.state = program_.dfa().alone(config.state, each.state);
     return body;
 }
 
