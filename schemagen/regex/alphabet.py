@@ -42,7 +42,7 @@ class Alphabet:
         self.size = len(known)
         self._bits = dict.fromkeys(distinct, 0)
         for number, signature in enumerate(known):
-            for index in _bits_of(signature):
+            for index in bits_of(signature):
                 self._bits[distinct[index]] |= 1 << number
 
     def bits(self, ranges: Ranges) -> int:
@@ -64,7 +64,8 @@ class Alphabet:
         return normalise_ranges((low, high) for low, high, number in spans if bits >> number & 1)
 
 
-def _bits_of(bits: int) -> Iterator[int]:
+def bits_of(bits: int) -> Iterator[int]:
+    """Yield the members of a set of small numbers that is kept as bits, the lowest first."""
     while bits:
         low = bits & -bits
         yield low.bit_length() - 1

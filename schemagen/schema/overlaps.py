@@ -16,6 +16,7 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from schemagen.regex.alphabet import bits_of
 from schemagen.schema.ir import Const, Intersection, Resolved, SchemaRef, Union, ValueSet, closed_keys
 from schemagen.schema.keyword_table import asserted
 from schemagen.schema.keywords import exact
@@ -52,14 +53,7 @@ def may_meet(parts: Sequence[ValueSet | None], within: ValueSet) -> list[list[in
         (scalars.meeting(kinds[k]) | objects.meeting(k) | unknown if k in known else everyone) & ~(1 << k)
         for k in range(len(parts))
     ]
-    return [[other for other in _members(others) if meets[other] >> k & 1] for k, others in enumerate(meets)]
-
-
-def _members(bits: int) -> Iterable[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+    return [[other for other in bits_of(others) if meets[other] >> k & 1] for k, others in enumerate(meets)]
 
 
 class _Kinds:

@@ -47,7 +47,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.alphabet import Alphabet
+from schemagen.regex.alphabet import Alphabet, bits_of
 from schemagen.regex.ast import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class _Solver:
         known = self._moved.get(key)
         if known is None:
             known = 0
-            for at in _bits(key[1]):
+            for at in bits_of(key[1]):
                 known |= moves[at]
             self._moved[key] = known
         return known
@@ -241,7 +241,7 @@ class _Expected:
         for _, at, symbol, _ in self._edges:
             if isinstance(symbol, Terminal):
                 if at not in known:
-                    known[at] = _union(kinds[each] for each in _bits(beside[at]))
+                    known[at] = _union(kinds[each] for each in bits_of(beside[at]))
                 found[symbol.name] = found.get(symbol.name, known[at]) & known[at]
         return found
 
@@ -316,13 +316,6 @@ class _Expected:
         return rows
 
 
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
 def _union(masks: Iterable[int]) -> int:
     return reduce(int.__or__, masks, 0)
 
@@ -368,7 +361,7 @@ class _Alike:
         unknown = sum(1 << number for number, first in enumerate(firsts) if first is None)
         self._beginning = [unknown] * alphabet.size  # by class the kinds that may begin with a character of it
         for number, classes in enumerate(self._classes):
-            for each in _bits(classes or 0):
+            for each in bits_of(classes or 0):
                 self._beginning[each] |= 1 << number
         self._known: dict[int, int] = {}
 
@@ -381,7 +374,7 @@ class _Alike:
 
     def _to(self, number: int) -> int:
         classes, text = self._classes[number], self._texts[number]
-        alike = self._everything if classes is None else _union(self._beginning[each] for each in _bits(classes))
+        alike = self._everything if classes is None else _union(self._beginning[each] for each in bits_of(classes))
         if text is None:
             return alike
         shorter = _union(self._by_text.get(text[:length], 0) for length in range(1, len(text)))
@@ -419,7 +412,7 @@ class _Matches:
 
     def compete(self) -> bool:
         """Whether some terminal matters to another, in any place."""
-        return any(self._alike.to(number) & self._together & ~(1 << number) for number in _bits(self._together))
+        return any(self._alike.to(number) & self._together & ~(1 << number) for number in bits_of(self._together))
 
     def lexeme(self, number: int, mask: int) -> Lexeme:
         """Return how a kind is read beside those of a mask, itself among them."""
@@ -427,7 +420,7 @@ class _Matches:
         text = self._before_first(number, mask)
         if kind.lazy or not self._longest:
             return Lexeme(text)
-        rivals = list(_bits(mask & self._rivals[number]))
+        rivals = list(bits_of(mask & self._rivals[number]))
         if len(rivals) <= MAX_TESTED:  # a kind that is never longer only costs time
             rivals = [each for each in rivals if _may_go_on_as(kind.text, self._kinds[each].text)]
         return Lexeme(text, ast.union(*(self._before_first(each, mask) for each in rivals)))
@@ -444,7 +437,7 @@ class _Matches:
         """Return the texts of a kind during which no lazy one of a mask that may end it has a match that ends before."""
         kind = self._kinds[number]
         ends_it = self._together if self._together >> number & 1 else 1 << number
-        cuts = [self._kinds[each].text for each in _bits(mask & ends_it & self._lazy & self._alike.to(number))]
+        cuts = [self._kinds[each].text for each in bits_of(mask & ends_it & self._lazy & self._alike.to(number))]
         if not cuts:
             return kind.text
         rest = SOME_TEXT if kind.lazy else ast.ANY_STRING

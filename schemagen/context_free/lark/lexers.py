@@ -31,11 +31,12 @@ from schemagen.context_free.regular import goes_on_as, meet
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast, parse_python
+from schemagen.regex.alphabet import bits_of
 from schemagen.regex.language import is_subset
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from schemagen.context_free.lark.source import LarkRules
 
@@ -117,8 +118,8 @@ class Scanners:
             key = number, earlier & self._alike[number], self._words[number] & present
             if key not in self._known:
                 poll()
-                rivals = sorted(_members(key[1]), key=place.__getitem__)
-                words = sorted(_members(key[2]), key=place.__getitem__)
+                rivals = sorted(bits_of(key[1]), key=place.__getitem__)
+                words = sorted(bits_of(key[2]), key=place.__getitem__)
                 self._known[key] = tuple(self._ways_of(number, rivals, words))
             ways += self._known[key]
             earlier |= 1 << number
@@ -159,12 +160,6 @@ class Scanners:
         unexpected = {name for name, own in self._ignored.items() if name == own}  # no rule has them
         ways = [(name, lexeme) for name, lexeme in ways if lexeme.text != ast.EMPTY and name not in unexpected]
         return _by_width([(Terminal(name), lexeme) for name, lexeme in ways], self._indentation)
-
-
-def _members(numbers: int) -> Iterator[int]:
-    while numbers:
-        yield (numbers & -numbers).bit_length() - 1
-        numbers &= numbers - 1
 
 
 def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | None) -> list[tuple[Terminal, Lexeme]]:
