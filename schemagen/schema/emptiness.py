@@ -94,6 +94,8 @@ class PlainEmptiness:
 
     def has_no_object(self, disjunct: ObjectDisjunct, value_of: Evaluate) -> bool:
         """Whether a required member plainly has no value."""
+        if not disjunct.required:
+            return False
         declared = dict(disjunct.properties)
         return any(
             self.is_empty(declared[key] if key in declared else undeclared(disjunct, key), value_of)
