@@ -57,22 +57,25 @@ StringBody Containers::string_body(const Configuration& config, uint32_t longest
     if (!state.boundary) return {};
     const Position& p = *positions_[states_.position_of(config.frame->state)];
     StringBody body{config.state};
-    bool is_bounded = false;
-    for (uint32_t k = 0; k < p.strings.size(); ++k) {
-        const StringDisjunct& disjunct = p.strings[k];
-        if (!state.alive[k]) continue;
-        body.counting |= identities_.near_least(disjunct, config.count, longest);
+    const auto is_bounded = [&](const StringDisjunct& disjunct) {
         // Texts taken out of a language may make it ask for more.
-        const bool bounded = identities_.near_most(disjunct, config.count, longest) ||
-                             (config.frame->tracking && disjunct.max_chars != kUnbounded);
-        is_bounded |= bounded;
-        const uint32_t room = disjunct.max_chars - std::min(config.count, disjunct.max_chars);
-        body.languages.push_back({k, room, bounded});
+        return identities_.near_most(disjunct, config.count, longest) ||
+               (config.frame->tracking && disjunct.max_chars != kUnbounded);
+    };
+    bool any_bounded = false;
+    for (uint32_t k = 0; k < p.strings.size(); ++k) {
+        if (!state.alive[k]) continue;
+        body.counting |= identities_.near_least(p.strings[k], config.count, longest);
+        any_bounded |= is_bounded(p.strings[k]);
     }
-    // So far with its number in the place of the state: a state is made only if it is needed.
-    if (!is_bounded) body.languages.clear();
-    body.counting |= is_bounded;
-    for (StringBody::Language& each : body.languages) each.state = program_.dfa().alone(config.state, each.state);
+    if (!any_bounded) return body;
+    body.counting = true;
+    for (uint32_t k = 0; k < p.strings.size(); ++k) {
+        if (!state.alive[k]) continue;
+        const uint32_t most = p.strings[k].max_chars;
+        body.languages.push_back(
+            {program_.dfa().alone(config.state, k), most - std::min(config.count, most), is_bounded(p.strings[k])});
+    }
     return body;
 }
 

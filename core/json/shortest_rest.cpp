@@ -191,8 +191,8 @@ uint32_t ShortestRest::next_required(const Configuration& config) const {
     };
     uint32_t best = find(set.trie[config.node].low);
     if (best == high) return kNoKey;
-    // A key that begins another one ends with a quote where the other goes on: few characters come before a quote, and
-    // they come first.
+    // A key that begins another one ends with a quote where the other goes on. So the other is written first only if it
+    // goes on with a character below the quote. The keys are sorted, so such keys follow at once.
     const std::string& first = set.keys[best];
     const auto goes_on_before = [&](const std::string& key) {
         return key.starts_with(first) && key[first.size()] < '"';

@@ -36,10 +36,10 @@ bool is_first(const ByteCuts& cut, uint8_t byte) {
 }  // namespace
 
 // Depth-first search for a nullable derivative, one derivative at a time: bounds are reached along one path. Where that
-// goes astray (a search that reads a thousand characters too many first), a search in breadth helps, every other step
-// of which goes to the node of which least is left: it has a short turn, a longer one, and then goes on beside the
-// other, at about the same cost, since its steps are larger. What either finds tells of all nodes on the way to it. If
-// either ends without finding one, every node that it saw is empty.
+// goes astray (a search that reads a thousand characters too many first), a search in breadth helps. Every other step
+// of it goes to the node with the least left to read. It has a short turn, later a longer one, and then goes on beside
+// the other, at about the same cost, since its steps are larger. A word that either finds shows that all nodes on the
+// way to it have words. If either ends without finding one, every node that it saw is empty.
 //
 // The derivatives of alternatives are sets of the places that each has reached, and these multiply. So a search that is
 // not short is given up, and each alternative is searched alone, with the other conjuncts if there are any.
@@ -92,8 +92,8 @@ std::optional<bool> Kernel::WordSearch::finds_word() {
     for (uint64_t steps = 0; !path_.empty() && taken_ < queue_.size(); ++steps) {
         poll();
         if (step_in_depth()) return true;
-        const bool has_turn = (steps >= kSoon && steps < kSoon + kShort) || (steps >= kLate && steps < kLate + kTurn) ||
-                              (steps >= kLate && steps % kStride == 0);
+        const bool has_turn = (steps >= kSoon && steps < kSoon + kShort) ||
+                              (steps >= kLate && (steps < kLate + kTurn || steps % kStride == 0));
         if (has_turn && step_in_breadth()) return true;
         if (steps == kLong && kernel_.choice_in(start_) != kEmpty) return std::nullopt;
         if (seen_.size() > limit)
@@ -239,6 +239,18 @@ NodeId Kernel::choice_in(NodeId id) const {
     return kEmpty;
 }
 
+// Each alternative of the choice by itself, with the other conjuncts.
+bool Kernel::is_empty_in_parts(NodeId id) {
+    const NodeId choice = choice_in(id);
+    std::vector<NodeId> parts = id == choice ? std::vector{choice} : kids_of(nodes_[id]);
+    const auto at = std::ranges::find(parts, choice);
+    const std::vector<NodeId> alternatives = kids_of(nodes_[choice]);
+    return std::ranges::all_of(alternatives, [&](NodeId each) {
+        *at = each;
+        return is_empty(conjunction(parts));
+    });
+}
+
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
     before_write();
@@ -247,15 +259,7 @@ bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].kind == Kind::kOr && has_sequence_with_word(id)) return (nodes_[id].emptiness = 0) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
     if (const auto found = WordSearch(*this, id).finds_word()) return !*found;
-    const NodeId choice = choice_in(id);
-    std::vector<NodeId> parts = id == choice ? std::vector{choice} : kids_of(nodes_[id]);
-    const auto at = std::ranges::find(parts, choice);
-    const std::vector<NodeId> alternatives = kids_of(nodes_[choice]);
-    const bool empty = std::ranges::all_of(alternatives, [&](NodeId each) {
-        *at = each;
-        return is_empty(conjunction(parts));
-    });
-    return (nodes_[id].emptiness = empty) == 1;
+    return (nodes_[id].emptiness = is_empty_in_parts(id)) == 1;
 }
 
 }  // namespace schemagen

@@ -49,6 +49,7 @@ private:
     Finish finish_conjunction(const Node& node);
     bool lengths_clash(NodeId node);
     NodeId choice_in(NodeId node) const;
+    bool is_empty_in_parts(NodeId node);
     bool is_empty_sequence(NodeId id);
     bool has_sequence_with_word(NodeId id);
     bool find_open(NodeId node);

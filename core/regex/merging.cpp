@@ -31,8 +31,8 @@ bool Nodes::Merger::merge_pair(NodeId left, NodeId right, NodeId& merged) {
 }
 
 // Merge alternatives a.x | b.x into (a|b).x where a and b merge, and a.r{i}.x | a.r{j}.x into a.r{i,j}.x where the
-// intervals touch; keeps the sets of derivatives small. So the counts that a text may have reached in r are one
-// interval, as in a counting set (Turoňová et al. 2020), where r is left at different counts by one text.
+// intervals touch. So the sets of derivatives stay small: where one text may have read r several numbers of times,
+// these numbers are kept as one interval, as in a counting set (Turoňová et al. 2020).
 void Nodes::Merger::merge_heads(std::vector<NodeId>& parts) {
     constexpr size_t kMost = 64;
     if (parts.size() > kMost) return;

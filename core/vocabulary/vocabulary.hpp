@@ -105,8 +105,8 @@ struct SliceTree {
     std::vector<Slice::Set> below;  // the same of the rest of these tokens after the node, where a character ends there
     std::vector<Slice::Set> whole;  // the same, if each of them ends with a whole character
     std::vector<uint8_t> chars;     // most characters that a token has after the node
-    // [index of `Trie::child`]: the slices that every token which leads to the child or through it is made of from its
-    // parent on, where a character ends there.
+    // [index of `Trie::child`]: of the tokens that lead to the child or through it, the slices that their bytes after
+    // the parent are made of, where a character ends at the parent.
     std::vector<Slice::Set> edges;
 };
 
