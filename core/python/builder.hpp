@@ -19,6 +19,7 @@
 #include "json/json_automaton.hpp"
 #include "masks/spelling.hpp"
 #include "python/languages.hpp"
+#include "python/rules.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -212,11 +213,6 @@ public:
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
         return constraint(json_, std::move(tables));
     }
-    // A grammar that is finished here; null if it has no text. Terminals are (name, ignored), lexemes (terminal, text,
-    // texts that it must not go on as, marked), rules (name, items, edges, accepting items), as in
-    // `ContextFreeGrammar`.
-    using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
-    using Rule = std::pair<std::string, std::vector<int32_t>>;  // its name and its body
     // Terminals that are read by a constraint, which cannot be used any more.
     using EmbeddedConstraints = std::vector<std::pair<SymbolId, std::shared_ptr<Constraint>>>;
     // Of embedded constraints: fewest and most tokens, whether aligned, and the tokens; see TokenCount.
@@ -231,9 +227,11 @@ public:
     // brackets.
     using Indents = std::tuple<std::tuple<SymbolId, SymbolId, SymbolId>, std::vector<std::pair<SymbolId, uint32_t>>,
                                std::vector<SymbolId>, std::vector<SymbolId>>;
-    std::shared_ptr<Constraint> context_free(const std::vector<std::pair<std::string, bool>>& terminals,
-                                             const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start,
-                                             uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
+    // Rules that are numbered; null if they have no text. `tokens`: terminals that are read as the bytes of some
+    // tokens.
+    std::shared_ptr<Constraint> context_free(Rules& rules, uint32_t max_alternatives,
+                                             std::shared_ptr<VocabularyTables> tables,
+                                             const std::vector<std::pair<SymbolId, NodeId>>& tokens,
                                              const std::optional<Tables>& lr, const std::optional<Indents>& indents,
                                              const EmbeddedConstraints& embedded, const TokenCounts& counts) {
         EmbeddedLanguages languages = take(embedded);
@@ -241,20 +239,16 @@ public:
             for (EmbeddedLanguage& language : languages)
                 if (language.terminal == terminal)
                     language.count = count_of(least, most, is_aligned, members, tables->words());
+        const std::vector<std::pair<std::string, bool>> terminals = rules.named_terminals();
+        make_tables(rules);
         const Call call(*this);
         if (!languages.empty()) prepare(languages, Spelling(*tables));
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
         for (const EmbeddedLanguage& language : languages)
             grammar.set_min_bytes(language.terminal, language.min_bytes(language.automaton->start(), 0));
-        std::vector<LexemeId> numbers;  // kUnread for one without texts
-        for (const auto& [terminal, text, longer, marked] : lexemes) {
-            const bool is_unread = shared_->kernel.is_empty(text);
-            if (is_unread) grammar.set_min_bytes(terminal, ContextFreeGrammar::kFar);  // unless others read it
-            numbers.push_back(is_unread ? kUnread : grammar.add_lexeme({terminal, text, longer, marked}));
-        }
-        for (const auto& [name, body] : rules) grammar.add_rule(name, items_of(body));
-        grammar.finish(start, shared_->kernel);
+        const std::vector<LexemeId> numbers = add_lexemes(rules, tokens, grammar);
+        add_rules(rules, grammar);
         const Allowance allowance{budget_.max_states, max_alternatives};
         Parsing parsing{lr ? read(*lr, numbers) : nullptr, indents ? read(*indents) : nullptr, {}};
         for (const EmbeddedLanguage& language : languages)
@@ -270,24 +264,23 @@ public:
     // terminals of its embedded languages, in their order; UINT32_MAX for one that no longer occurs. `marks`: label,
     // whether it opens, temperature, and most tokens.
     void label(
-        Constraint& constraint, const std::vector<std::pair<std::string, bool>>& terminals, const Lexemes& lexemes,
-        const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
-        const std::vector<SymbolId>& embedded,
+        Constraint& constraint, Rules& rules, uint32_t max_alternatives,
+        const std::vector<std::pair<SymbolId, NodeId>>& tokens, const std::vector<SymbolId>& embedded,
         const std::vector<std::tuple<SymbolId, uint32_t, bool, std::optional<double>, std::optional<uint32_t>>>& marks,
         std::vector<std::string> labels) {
         std::vector<Mark> all;
         all.reserve(marks.size());
         for (const auto& [terminal, label, opens, temperature, most] : marks)
             all.push_back({terminal, label, opens, temperature, most});
+        const std::vector<std::pair<std::string, bool>> terminals = rules.named_terminals();
+        make_tables(rules);
         ContextFreeGrammar grammar;
         {
             const Call call(*this);
             for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
             for (const Mark& mark : all) grammar.set_mark(mark.terminal);
-            for (const auto& [terminal, text, longer, marked] : lexemes)
-                if (!shared_->kernel.is_empty(text)) grammar.add_lexeme({terminal, text, longer, marked});
-            for (const auto& [name, body] : rules) grammar.add_rule(name, items_of(body));
-            grammar.finish(start, shared_->kernel);
+            add_lexemes(rules, tokens, grammar);
+            add_rules(rules, grammar);
         }
         const Allowance allowance{budget_.max_states, max_alternatives};
         constraint.label(shared_, std::move(grammar), std::move(all), embedded, std::move(labels), allowance);
@@ -343,6 +336,31 @@ public:
     }
 
 private:
+    void make_tables(Rules& rules) const {
+        const Work call(budget_.max_seconds, Work::Manner::kRelease, began_);
+        rules.set().trees.make_tables();
+    }
+    // The numbers of the ways to read terminals in the grammar, kUnread for those without texts.
+    std::vector<LexemeId> add_lexemes(Rules& rules, const std::vector<std::pair<SymbolId, NodeId>>& tokens,
+                                      ContextFreeGrammar& grammar) {
+        Kernel& kernel = shared_->kernel;
+        RegexTrees& trees = rules.set().trees;
+        std::vector<LexemeId> numbers;
+        const auto add = [&](const Lexeme& lexeme) {
+            const bool is_unread = kernel.is_empty(lexeme.text);
+            // Unless others read it, nothing does.
+            if (is_unread) grammar.set_min_bytes(lexeme.terminal, ContextFreeGrammar::kFar);
+            numbers.push_back(is_unread ? kUnread : grammar.add_lexeme(lexeme));
+        };
+        for (const auto& [terminal, way] : rules.ways())
+            add({terminal, trees.node(way.text, kernel), trees.node(way.longer, kernel), way.marked});
+        for (const auto& [terminal, node] : tokens) add({terminal, node, kEmpty, false});
+        return numbers;
+    }
+    void add_rules(const Rules& rules, ContextFreeGrammar& grammar) {
+        for (const auto& [name, body] : rules.named_rules()) grammar.add_rule(name, items_of(body));
+        grammar.finish(rules.start(), shared_->kernel);
+    }
     EmbeddedLanguages take(const EmbeddedConstraints& embedded) {
         EmbeddedLanguages out;
         for (const auto& [terminal, inner] : embedded) {

@@ -22,7 +22,9 @@
 #include "python/builder.hpp"
 #include "python/interpreter.hpp"
 #include "python/lark.hpp"
+#include "python/rules.hpp"
 #include "python/schema_reader.hpp"
+#include "python/trees.hpp"
 #include "runtime/logits.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/token_table.hpp"
@@ -766,11 +768,11 @@ void bind_builder(nb::module_& m) {
         .def("settle", &Builder::settle)
         .def("productive", &Builder::productive)
         .def("json", &Builder::json)
-        .def("context_free", &Builder::context_free, "terminals"_a, "lexemes"_a, "rules"_a, "start"_a,
-             "max_alternatives"_a, "tables"_a, "lr"_a = nb::none(), "indents"_a = nb::none(),
-             "embedded"_a = Builder::EmbeddedConstraints(), "counts"_a = Builder::TokenCounts())
-        .def("label", &Builder::label, "constraint"_a, "terminals"_a, "lexemes"_a, "rules"_a, "start"_a,
-             "max_alternatives"_a, "embedded"_a, "marks"_a, "labels"_a)
+        .def("context_free", &Builder::context_free, "rules"_a, "max_alternatives"_a, "tables"_a, "tokens"_a,
+             "lr"_a = nb::none(), "indents"_a = nb::none(), "embedded"_a = Builder::EmbeddedConstraints(),
+             "counts"_a = Builder::TokenCounts())
+        .def("label", &Builder::label, "constraint"_a, "rules"_a, "max_alternatives"_a, "tokens"_a, "embedded"_a,
+             "marks"_a, "labels"_a)
         .def("counting", &Builder::counting, "free"_a, "counted"_a)
         .def("shares", &Builder::shares)
         .def("regex", &Builder::regex);
@@ -1052,6 +1054,8 @@ NB_MODULE(_core, m) {
     connect_interpreter(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
     bind_vocabulary(m);
     bind_languages(m);
+    bind_trees(m);
+    bind_rules(m);
     bind_builder(m);
     bind_reader(m);
     bind_lark(m);

@@ -267,7 +267,7 @@ CORE = PACKAGE.parent / "core"
 #: Lowest first. A file includes its own folder and those before it.
 CORE_LAYERS = (
     *("util", "notation", "regex", "vocabulary", "automata", "json"),
-    *("masks", "context_free", "runtime", "python", "tests"),
+    *("masks", "context_free", "rules", "runtime", "python", "tests"),
 )
 
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.simplify import live_rules, reachable, simplified
+from schemagen.context_free.simplify import live_rules, reachable
 from schemagen.context_free.syntax import (
-    EMPTY_TEXT,
     NOTHING,
     Guest,
     Mark,
-    Rule,
     Text,
+    Token,
     TokenBound,
     TokenRun,
-    alternatives,
     counted_in,
-    guests_in,
     labelled,
     marks_in,
     substituted,
 )
 from schemagen.engine.native.builder import builder_of
-from schemagen.engine.native.grammar_lowering import GrammarLowering
 from schemagen.engine.native.lowering import compile_pattern
-from schemagen.engine.tokens import members_of, texts_of
+from schemagen.engine.native.lr_tables import lines_in_numbers, names_of_lines, tables_in_numbers
+from schemagen.engine.tokens import ids_of, members_of, texts_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.regex import ast
 
@@ -117,30 +114,28 @@ def label(made: Labelable, grammar: ContextFreeGrammar, vocabulary: Vocabulary, 
     marks = marks_in(grammar)
     labels = list(dict.fromkeys(each.label for each in marks if isinstance(each.label, str)))
     marked = replace(grammar, rules=live_rules({**grammar.rules, **grammar.marked}))
-    marked = _with_marked_bounds(marked, frozenset(made.guests))
-    marked = _with_optional(simplified(marked), made.empty)
+    rules = _core_rules(_with_marked_bounds(marked, frozenset(made.guests)))
+    rules.simplify()
+    rules.make_optional([number for number, other in rules.others() if other in made.empty])
+    rules.number()
     builder = builder_of(options)
-    lowering = GrammarLowering(marked, builder, vocabulary)
-    known = set(lowering.terminals)
-    bounds = [each for each in lowering.terminals if isinstance(each, Mark) and each.most is not None]
+    numbers = dict(rules.numbered_others())
     builder.label(
         made.constraint,
-        lowering.named_terminals(),
-        lowering.lexemes(),
-        lowering.rules(),
-        lowering.number_of(Rule(grammar.start)),
+        rules,
         options.limits.max_alternatives,
-        [lowering.number_of(guest) if guest in known else ABSENT for guest in made.guests],
+        _tokens(numbers, builder, vocabulary),
+        [numbers.get(guest, ABSENT) for guest in made.guests],
         [
             (
-                lowering.number_of(mark),
+                number,
                 labels.index(mark.label) if isinstance(mark.label, str) and mark.most is None else 0,
                 mark.opens,
                 None if isinstance(mark.label, str) else mark.label,
                 mark.most,
             )
-            for mark in [*marks, *bounds]
-            if mark in known
+            for mark, number in numbers.items()
+            if isinstance(mark, Mark)
         ],
         labels,
     )
@@ -153,28 +148,30 @@ def _compile(
     embed: Callable[[Any], _core.Constraint] | None,
 ) -> Labelable:
     """Compile a grammar whose counted texts are embedded."""
+    rules = _core_rules(grammar)
     if grammar.tables is None:
-        grammar = simplified(grammar)
-    body = grammar.rules[grammar.start]
-    if body == NOTHING:
+        rules.simplify()
+    if rules.derives_nothing:
         raise _without_texts(grammar.start, "each of its alternatives needs a rule that derives none either")
-    if isinstance(body, Text):
-        return Labelable(compile_pattern(body.regex, vocabulary, options))
-    builder, guests = _with_guests(guests_in(grammar), options, embed)
+    text = rules.text()
+    if text is not None:
+        return Labelable(compile_pattern(text, vocabulary, options))
+    others = rules.others()
+    builder, guests = _with_guests([other for _, other in others if isinstance(other, Guest)], options, embed)
     empty = frozenset(guest for guest, inner in guests.items() if _may_be_empty(guest, inner))
-    lowering = GrammarLowering(_with_optional(grammar, empty), builder, vocabulary)
+    rules.make_optional([number for number, other in others if other in empty])
+    rules.number([] if grammar.indentation is None else names_of_lines(grammar.indentation))
+    numbers = dict(rules.numbered_others())
     constraint = builder.context_free(
-        lowering.named_terminals(),
-        lowering.lexemes(),
-        lowering.rules(),
-        lowering.number_of(Rule(grammar.start)),
+        rules,
         options.limits.max_alternatives,
         vocabulary.tables,
-        lowering.tables(),
-        lowering.indents(),
-        [(lowering.number_of(guest), inner) for guest, inner in guests.items()],
+        _tokens(numbers, builder, vocabulary),
+        None if grammar.tables is None else tables_in_numbers(grammar.tables, rules),
+        None if grammar.indentation is None else lines_in_numbers(grammar.indentation, rules),
+        [(numbers[guest], inner) for guest, inner in guests.items()],
         [
-            (lowering.number_of(guest), *_count(guest.spec, vocabulary))
+            (numbers[guest], *_count(guest.spec, vocabulary))
             for guest in guests
             if isinstance(guest.spec, TokenRun | TokenBound)
         ],
@@ -276,7 +273,8 @@ def _embedded(
         assert embed is not None, "only grammars of a caller with a compiler of specs embed any"
         return embed(spec)
     start = f"{spec.name} within its bound"
-    bounded = simplified(replace(grammar, start=start, rules={**grammar.rules, start: spec.inner}, marked={}))
+    rules = live_rules({**grammar.rules, start: spec.inner})
+    bounded = replace(grammar, start=start, rules=reachable({start: NOTHING, **rules}, start), marked={})
     if spec in counted_in(bounded):
         raise UnsupportedGrammarError(
             f"the rule {spec.name!r}, of at most {spec.most} tokens, calls itself",
@@ -340,12 +338,19 @@ def _may_be_empty(guest: Guest, inner: _core.Constraint) -> bool:
     return not isinstance(guest.spec, TokenRun) and inner.matcher().is_accepting()
 
 
-def _with_optional(grammar: ContextFreeGrammar, guests: frozenset[Guest]) -> ContextFreeGrammar:
-    """Return the grammar with a way around each of some guests, whose text may be empty: to the core a guest has a byte."""
-    if not guests:
-        return grammar
-    optional: dict[Expression, Expression] = {guest: alternatives(guest, EMPTY_TEXT) for guest in guests}
-    return replace(grammar, rules={name: substituted(body, optional) for name, body in grammar.rules.items()})
+def _core_rules(grammar: ContextFreeGrammar) -> _core.Rules:
+    from schemagen import _core
+
+    return _core.Rules(grammar)
+
+
+def _tokens(numbers: dict[Any, int], builder: _core.Builder, vocabulary: Vocabulary) -> list[tuple[int, int]]:
+    """Return for each token that rules name its number, and the texts that mark it as a node."""
+    return [
+        (number, builder.literals([vocabulary.tokens[each] for each in ids_of(token, vocabulary)]))
+        for token, number in numbers.items()
+        if isinstance(token, Token)
+    ]
 
 
 def _without_texts(start: str, why: str) -> UnsatisfiableSchemaError:

@@ -1,0 +1,299 @@
+#include "python/rules.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "rules/simplify.hpp"
+#include "util/utf8.hpp"
+
+namespace schemagen {
+
+using namespace nb::literals;
+using ExpressionKind = RuleExpressions::Kind;
+
+namespace {
+
+// The classes of schemagen/context_free/syntax.py.
+struct SyntaxClasses {
+    nb::object rule, terminal, text, sequence, alternatives, repeat, bound;
+
+    SyntaxClasses() {
+        const nb::module_ module = nb::module_::import_("schemagen.context_free.syntax");
+        rule = module.attr("Rule");
+        terminal = module.attr("Terminal");
+        text = module.attr("Text");
+        sequence = module.attr("Sequence");
+        alternatives = module.attr("Alternatives");
+        repeat = module.attr("Repeat");
+        bound = module.attr("TokenBound");
+    }
+    static bool is_made_by(nb::handle object, const nb::object& type) {
+        return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == type.ptr();
+    }
+};
+
+}  // namespace
+
+Rules::Rules() = default;
+
+Rules::Rules(nb::handle grammar) : Rules() {
+    const auto rules = nb::cast<nb::dict>(grammar.attr("rules"));
+    const auto ignored = grammar.attr("ignored");
+    for (auto [name, ways] : nb::cast<nb::dict>(grammar.attr("terminals"))) {
+        terminals_by_name_.emplace(nb::cast<std::string>(name), static_cast<uint32_t>(set_.terminals.size()));
+        set_.terminals.push_back({nb::cast<std::string>(name), {}, false});
+        for (nb::handle way : ways) set_.terminals.back().ways.push_back(import_way(way));
+    }
+    for (nb::handle name : ignored) set_.terminals[terminal_of(nb::cast<std::string>(name))].ignored = true;
+    for (auto [name, _] : rules) rule_of(nb::cast<std::string>(name));
+    uint32_t rule = 0;
+    for (auto [_, body] : rules) {
+        const ExpressionId made = import(body);  // which may add rules
+        set_.bodies[rule++] = made;
+    }
+    set_.start = rule_of(nb::cast<std::string>(grammar.attr("start")));
+}
+
+// One without a body derives nothing.
+uint32_t Rules::rule_of(const std::string& name) {
+    const auto [at, is_new] = rules_by_name_.emplace(name, static_cast<uint32_t>(set_.names.size()));
+    if (is_new) set_.add_rule(name, RuleSet::kAbsent);
+    return at->second;
+}
+
+uint32_t Rules::terminal_of(const std::string& name) {
+    const auto [at, is_new] = terminals_by_name_.emplace(name, static_cast<uint32_t>(set_.terminals.size()));
+    if (is_new) set_.terminals.push_back({name, {}, false});
+    return at->second;
+}
+
+LexemeTrees Rules::import_way(nb::handle lexeme) {
+    return {set_.trees.nonempty(trees_.tree_of(lexeme.attr("text"), set_.trees)),
+            set_.trees.nonempty(trees_.tree_of(lexeme.attr("longer"), set_.trees)),
+            nb::cast<bool>(lexeme.attr("marked"))};
+}
+
+uint32_t Rules::other_of(nb::handle object) {
+    if (others_by_object_.contains(object)) return nb::cast<uint32_t>(others_by_object_[object]);
+    const auto number = static_cast<uint32_t>(others_.size());
+    others_.push_back(nb::borrow(object));
+    others_by_object_[object] = number;
+    return number;
+}
+
+ExpressionId Rules::import(nb::handle expression) {
+    static const SyntaxClasses* const classes = new SyntaxClasses();  // as long as the interpreter
+    const auto is = [&](const nb::object& type) { return SyntaxClasses::is_made_by(expression, type); };
+    RuleExpressions& expressions = set_.expressions;
+    if (is(classes->terminal)) return expressions.terminal(terminal_of(nb::cast<std::string>(expression.attr("name"))));
+    if (is(classes->rule)) return expressions.rule(rule_of(nb::cast<std::string>(expression.attr("name"))));
+    if (is(classes->text)) return expressions.text(trees_.tree_of(expression.attr("regex"), set_.trees));
+    const bool is_sequence = is(classes->sequence);
+    if (is_sequence || is(classes->alternatives)) {
+        std::vector<ExpressionId> parts;
+        for (nb::handle part : expression.attr("parts")) parts.push_back(import(part));
+        return is_sequence ? expressions.sequence(parts) : expressions.alternatives(parts);
+    }
+    if (is(classes->repeat))
+        return expressions.repeat(import(expression.attr("inner")), TreeImport::count_of(expression.attr("low")),
+                                  TreeImport::count_of(expression.attr("high")));
+    if (is(classes->bound)) {
+        const ExpressionId inner = import(expression.attr("inner"));
+        return expressions.bounded(inner, set_.add_bound(TreeImport::count_of(expression.attr("most")),
+                                                         nb::cast<std::string>(expression.attr("name"))));
+    }
+    return expressions.other(other_of(expression));
+}
+
+void Rules::simplify() { schemagen::simplify(set_); }
+
+nb::object Rules::text() {
+    const ExpressionId body = set_.bodies[set_.start];
+    if (set_.expressions.kind(body) != ExpressionKind::kText) return nb::none();
+    return trees_.ast_of(set_.expressions.value(body), set_.trees);
+}
+
+nb::list Rules::others() const {
+    std::vector<bool> met(others_.size());
+    nb::list out;
+    for (ExpressionId body : set_.bodies) {
+        if (body == RuleSet::kAbsent) continue;
+        set_.expressions.each_leaf(body, [&](ExpressionId leaf) {
+            const uint32_t number = set_.expressions.value(leaf);
+            if (set_.expressions.kind(leaf) != ExpressionKind::kOther || met[number]) return;
+            met[number] = true;
+            out.append(nb::make_tuple(number, others_[number]));
+        });
+    }
+    return out;
+}
+
+void Rules::make_optional(const std::vector<uint32_t>& others) {
+    RuleExpressions& expressions = set_.expressions;
+    RuleExpressions::Known known;
+    for (uint32_t number : others) {
+        const ExpressionId leaf = expressions.other(number);
+        const ExpressionId optional = expressions.alternatives(std::array{leaf, RuleExpressions::kEmptyText});
+        known.resize(expressions.size(), RuleExpressions::kUnknown);
+        known[leaf] = optional;
+    }
+    for (ExpressionId& body : set_.bodies)
+        if (!others.empty() && body != RuleSet::kAbsent) body = expressions.substituted(body, known);
+}
+
+// ---- in numbers ---------------------------------------------------------------------------------------------------
+
+void Rules::number(const std::vector<std::string>& more) {
+    std::vector<uint32_t> terminals;
+    terminals.reserve(more.size());
+    for (const std::string& name : more) terminals.push_back(terminal_of(name));
+    numbered_ = std::make_unique<NumberedRules>(set_, terminals);
+}
+
+const NumberedRules& Rules::numbered() const {
+    if (!numbered_) throw std::logic_error("rules that are not numbered");
+    return *numbered_;
+}
+
+namespace {
+std::optional<uint32_t> known(uint32_t number) {
+    return number == NumberedRules::kNone ? std::nullopt : std::optional(number);
+}
+}  // namespace
+
+std::optional<uint32_t> Rules::number_of_terminal(const std::string& name) const {
+    const auto at = terminals_by_name_.find(name);
+    return at == terminals_by_name_.end() ? std::nullopt : known(numbered().terminal(at->second));
+}
+
+std::optional<uint32_t> Rules::number_of_rule(const std::string& name) const {
+    const auto at = rules_by_name_.find(name);
+    return at == rules_by_name_.end() ? std::nullopt : known(numbered().rule(at->second));
+}
+
+nb::list Rules::numbered_others() const {
+    nb::list out;
+    for (uint32_t symbol = 0; symbol < terminal_count(); ++symbol) {
+        const NumberedRules::Symbol& each = numbered().terminals()[symbol];
+        if (each.kind == ExpressionKind::kOther) out.append(nb::make_tuple(others_[each.value], symbol));
+    }
+    return out;
+}
+
+uint32_t Rules::add_way(const std::string& terminal, nb::handle lexeme) {
+    const uint32_t number = terminals_by_name_.at(terminal);
+    added_ways_.emplace_back(numbered().terminal(number), import_way(lexeme));
+    set_.terminals[number].ways.push_back(added_ways_.back().second);
+    return static_cast<uint32_t>(added_ways_.size() - 1);
+}
+
+std::vector<std::pair<uint32_t, LexemeTrees>> Rules::ways() const {
+    return added_ways_.empty() ? numbered().ways() : added_ways_;
+}
+
+namespace {
+// Of a rule that lark makes of a repetition, `__list_star_0`, the name of the one that it stands in.
+std::string shown_name(const std::string& name) {
+    const size_t digits = name.find_last_not_of("0123456789") + 1;
+    for (const std::string_view sign : {"_star_", "_plus_"})
+        if (name.starts_with("__") && digits < name.size() &&
+            std::string_view(name).substr(0, digits).ends_with(sign) && digits > 2 + sign.size())
+            return name.substr(2, digits - 2 - sign.size());
+    return name;
+}
+}  // namespace
+
+std::vector<std::pair<std::string, std::vector<int32_t>>> Rules::named_rules() const {
+    std::vector<std::pair<std::string, std::vector<int32_t>>> out;
+    for (const auto& [rule, body] : numbered().bodies()) out.emplace_back(shown_name(set_.names[rule]), body);
+    return out;
+}
+
+// ---- names in messages --------------------------------------------------------------------------------------------
+
+std::vector<std::pair<std::string, bool>> Rules::named_terminals() {
+    std::vector<std::pair<std::string, bool>> out;
+    for (const NumberedRules::Symbol& symbol : numbered().terminals())
+        out.emplace_back(name_of(symbol),
+                         symbol.kind == ExpressionKind::kTerminal && set_.terminals[symbol.value].ignored);
+    return out;
+}
+
+namespace {
+const nb::object& names_module() {
+    static const auto* const module = new nb::object(nb::module_::import_("schemagen.context_free.names"));
+    return *module;
+}
+}  // namespace
+
+std::string Rules::name_of(const NumberedRules::Symbol& symbol) {
+    if (symbol.kind == ExpressionKind::kText) return name_of_language(symbol.value);
+    if (symbol.kind == ExpressionKind::kTerminal) return name_of_terminal(symbol.value);
+    return nb::cast<std::string>(names_module().attr("symbol_name")(others_[symbol.value], nb::dict()));
+}
+
+// Its text if it has only one, else its name if its author knows it.
+std::string Rules::name_of_terminal(uint32_t number) {
+    const RuleSet::Terminal& terminal = set_.terminals[number];
+    std::vector<TreeId> languages;
+    for (const LexemeTrees& way : terminal.ways)
+        if (!way.marked && std::ranges::find(languages, way.text) == languages.end()) languages.push_back(way.text);
+    const bool is_named = !terminal.name.starts_with("__ANON_") && !terminal.name.starts_with("__IGNORE_");
+    if (languages.size() != 1 || (is_named && !set_.trees.only_text(languages[0]))) return terminal.name;
+    return name_of_language(languages[0]);
+}
+
+namespace {
+
+// A text as JSON, cut after 40 characters.
+std::string shown(const RegexTrees::Text& text) {
+    constexpr size_t kShown = 40;
+    static constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+    RegexTrees::Text out = U"\"";
+    for (char32_t character : text) {
+        const size_t at = character < 0x80 ? kEscaped.find(static_cast<char>(character)) : std::string_view::npos;
+        if (at != std::string_view::npos) {
+            out += {U'\\', static_cast<char32_t>(kLetters[at])};
+        } else if (character < 0x20) {
+            static constexpr std::u32string_view kDigits = U"0123456789abcdef";
+            out += {U'\\', U'u', U'0', U'0', kDigits[character >> 4], kDigits[character & 15]};
+        } else {
+            out += character;
+        }
+        if (out.size() > kShown) break;
+    }
+    out += U'"';
+    if (out.size() > kShown) out = out.substr(0, kShown) + U"...";
+    return to_utf8(out);
+}
+
+}  // namespace
+
+std::string Rules::name_of_language(TreeId tree) {
+    if (const auto text = set_.trees.only_text(tree)) return shown(*text);
+    return nb::cast<std::string>(names_module().attr("language_name")(trees_.ast_of(tree, set_.trees)));
+}
+
+void bind_rules(nb::module_& module) {
+    nb::class_<Rules>(module, "Rules")
+        .def(nb::init<nb::handle>(), "grammar"_a)
+        .def("simplify", &Rules::simplify)
+        .def("text", &Rules::text)
+        .def_prop_ro("derives_nothing", &Rules::derives_nothing)
+        .def("others", &Rules::others)
+        .def("make_optional", &Rules::make_optional, "others"_a)
+        .def("number", &Rules::number, "more"_a = std::vector<std::string>())
+        .def("number_of_terminal", &Rules::number_of_terminal, "name"_a)
+        .def("number_of_rule", &Rules::number_of_rule, "name"_a)
+        .def("numbered_others", &Rules::numbered_others)
+        .def_prop_ro("terminal_count", &Rules::terminal_count)
+        .def("add_way", &Rules::add_way, "terminal"_a, "lexeme"_a);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,74 @@
+// The rules of one grammar on their way from Python, or from a native reader, to the compiled grammar.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "python/trees.hpp"
+#include "rules/numbering.hpp"
+#include "rules/rule_set.hpp"
+
+namespace schemagen {
+
+namespace nb = nanobind;
+
+class Rules {
+public:
+    Rules();
+    // The rules of a `ContextFreeGrammar` of Python.
+    explicit Rules(nb::handle grammar);
+
+    void simplify();
+    // The language of the start rule if it is no more than a text, else None.
+    nb::object text();
+    bool derives_nothing() const { return set_.bodies[set_.start] == RuleExpressions::kNothing; }
+    // What Python has an automaton for, in the order of the rules: number and object.
+    nb::list others() const;
+    // Puts a way around each of some others.
+    void make_optional(const std::vector<uint32_t>& others);
+    // Once, before the functions below. `more`: names of terminals that have a number in any case.
+    void number(const std::vector<std::string>& more);
+    std::optional<uint32_t> number_of_terminal(const std::string& name) const;
+    std::optional<uint32_t> number_of_rule(const std::string& name) const;
+    // Object and number of what Python has an automaton for.
+    nb::list numbered_others() const;
+    size_t terminal_count() const { return numbered().terminals().size(); }
+    // One more way to read a terminal, of rows of a table: its number among the lexemes.
+    uint32_t add_way(const std::string& terminal, nb::handle lexeme);
+
+    // For the builder. A name as messages have it, and whether the terminal is ignored.
+    std::vector<std::pair<std::string, bool>> named_terminals();
+    std::vector<std::pair<uint32_t, LexemeTrees>> ways() const;
+    std::vector<std::pair<std::string, std::vector<int32_t>>> named_rules() const;
+    uint32_t start() const { return numbered().rule(set_.start); }
+    RuleSet& set() { return set_; }
+
+private:
+    const NumberedRules& numbered() const;
+    ExpressionId import(nb::handle expression);
+    LexemeTrees import_way(nb::handle lexeme);
+    uint32_t rule_of(const std::string& name);
+    uint32_t terminal_of(const std::string& name);
+    uint32_t other_of(nb::handle object);
+    std::string name_of(const NumberedRules::Symbol& symbol);
+    std::string name_of_terminal(uint32_t terminal);
+    std::string name_of_language(TreeId tree);
+
+    RuleSet set_;
+    TreeImport trees_;
+    nb::dict others_by_object_;
+    std::vector<nb::object> others_;  // [number]
+    std::unordered_map<std::string, uint32_t> rules_by_name_, terminals_by_name_;
+    std::unique_ptr<NumberedRules> numbered_;
+    std::vector<std::pair<uint32_t, LexemeTrees>> added_ways_;
+};
+
+void bind_rules(nb::module_& module);
+
+}  // namespace schemagen

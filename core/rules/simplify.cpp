@@ -1,0 +1,118 @@
+#include "rules/simplify.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "util/work.hpp"
+
+namespace schemagen {
+
+namespace {
+
+using ExpressionKind = RuleExpressions::Kind;
+
+class Simplifier {
+public:
+    explicit Simplifier(RuleSet& set) : set_(set), expressions_(set.expressions) {}
+
+    void run() {
+        drop_unproductive();
+        if (set_.bodies[set_.start] == RuleSet::kAbsent) {
+            std::ranges::fill(set_.bodies, RuleSet::kAbsent);
+            set_.bodies[set_.start] = RuleExpressions::kNothing;
+            return;
+        }
+        write_out();
+        drop_uncalled();
+    }
+
+private:
+    // The rules that derive no text, and the calls of them.
+    void drop_unproductive() {
+        calls_ = calls_of(set_);
+        const std::vector<bool> alive = productive(set_, calls_);
+        RuleExpressions::Known known;
+        bool is_any_dead = false;
+        for (uint32_t rule = 0; rule < alive.size(); ++rule)
+            if (!alive[rule]) {
+                set_.bodies[rule] = RuleSet::kAbsent;
+                stand_for(known, rule, RuleExpressions::kNothing);
+                is_any_dead = true;
+            }
+        if (!is_any_dead) return;
+        for (ExpressionId& body : set_.bodies)
+            if (body != RuleSet::kAbsent) body = expressions_.substituted(body, known);
+        calls_ = calls_of(set_);
+    }
+    void stand_for(RuleExpressions::Known& known, uint32_t rule, ExpressionId body) {
+        const ExpressionId call = expressions_.rule(rule);
+        if (known.size() <= call) known.resize(expressions_.size(), RuleExpressions::kUnknown);
+        known[call] = body;
+    }
+    void write_out() {
+        std::vector<bool> is_written(set_.bodies.size());
+        for (const std::vector<uint32_t>& group : components_of(calls_)) {
+            for (uint32_t rule : group) {
+                poll();
+                if (std::ranges::any_of(calls_[rule], [&](uint32_t callee) { return is_written[callee]; })) write(rule);
+            }
+            const uint32_t rule = group[0];
+            const ExpressionId body = set_.bodies[rule];
+            if (group.size() > 1 || body == RuleSet::kAbsent || std::ranges::binary_search(calls_[rule], rule) ||
+                !is_small(body))
+                continue;
+            stand_for(known_, rule, body);
+            is_written[rule] = true;
+        }
+    }
+    void write(uint32_t rule) {
+        const uint64_t size = size_with(set_.bodies[rule]);
+        if (size > room_) return;
+        room_ -= size;
+        set_.bodies[rule] = expressions_.substituted(set_.bodies[rule], known_);
+        calls_[rule] = called_in(expressions_, set_.bodies[rule]);
+    }
+    // The operators of the texts that are written out in a body.
+    uint64_t size_with(ExpressionId body) const {
+        uint64_t size = 0;
+        expressions_.each_leaf(body, [&](ExpressionId leaf) {
+            if (expressions_.kind(leaf) != ExpressionKind::kRule || leaf >= known_.size()) return;
+            const ExpressionId text = known_[leaf];
+            if (text != RuleExpressions::kUnknown && expressions_.kind(text) == ExpressionKind::kText)
+                size += set_.trees.size_of(expressions_.value(text)).operators;
+        });
+        return size;
+    }
+    // Whether a body is written out where its rule is called: texts, single symbols and nothing at all.
+    bool is_small(ExpressionId body) const {
+        if (body == RuleExpressions::kEmptyText || body == RuleExpressions::kNothing) return true;
+        if (expressions_.kind(body) != ExpressionKind::kText) return expressions_.is_leaf(body);
+        const RegexTrees::Size size = set_.trees.size_of(expressions_.value(body));
+        return size.operators <= WritingLimits::kOperators && size.height <= WritingLimits::kHeight;
+    }
+    void drop_uncalled() {
+        std::vector<bool> is_called(set_.bodies.size());
+        std::vector<uint32_t> todo{set_.start};
+        is_called[set_.start] = true;
+        while (!todo.empty()) {
+            const uint32_t rule = todo.back();
+            todo.pop_back();
+            for (uint32_t callee : calls_[rule])
+                if (!is_called[callee]) is_called[callee] = true, todo.push_back(callee);
+        }
+        for (size_t rule = 0; rule < is_called.size(); ++rule)
+            if (!is_called[rule]) set_.bodies[rule] = RuleSet::kAbsent;
+    }
+
+    RuleSet& set_;
+    RuleExpressions& expressions_;
+    std::vector<std::vector<uint32_t>> calls_;  // [rule]
+    RuleExpressions::Known known_;              // what is written out for calls
+    uint64_t room_ = WritingLimits::kAll;
+};
+
+}  // namespace
+
+void simplify(RuleSet& set) { Simplifier(set).run(); }
+
+}  // namespace schemagen
