@@ -128,9 +128,9 @@ private:
             return at->second;
         };
         for (const LarkAlternative& each : alternatives_.list()) {
-            LarkGrammar::Rule& rule = out.rules.emplace_back();
-            rule.origin = number(symbol_of(each.origin, false));
-            for (uint32_t symbol : each.symbols) rule.symbols.push_back(number(symbol));
+            auto& [origin, symbols] = out.rules.emplace_back();
+            origin = number(symbol_of(each.origin, false));
+            for (uint32_t symbol : each.symbols) symbols.push_back(number(symbol));
         }
         for (const LarkTerminal& each : terminals.list())
             out.terminals.push_back(

@@ -34,13 +34,9 @@ struct LarkGrammar {
         bool is_literal;
         int32_t priority;
     };
-    struct Rule {
-        uint32_t origin;                // a symbol
-        std::vector<uint32_t> symbols;  // that are in `symbols`
-    };
     std::vector<Terminal> terminals;
     std::vector<std::pair<std::string, bool>> symbols;  // names, and which are terminals
-    std::vector<Rule> rules;
+    std::vector<std::pair<uint32_t, std::vector<uint32_t>>> rules;  // a symbol, and symbols
     std::vector<std::string> ignored, declared;
 };
 

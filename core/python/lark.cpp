@@ -3,14 +3,17 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "notation/lark_reader.hpp"
+#include "python/rules.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -63,28 +66,57 @@ private:
     throw nb::python_error();
 }
 
-nb::tuple read(const std::string& text, const std::string& start, nb::handle host, bool keeps_all,
-               const std::vector<std::string>& kept_terminals, int lark) {
+// What a caller gives to a reading.
+struct Request {
+    std::string text, start;
+    nb::handle host;
+    bool keeps_all;
+    std::vector<std::string> kept_terminals;
+    int lark;
+};
+
+LarkGrammar read(const Request& request) {
     Work call(Work::kNoEnd, Work::Manner::kKeep);
-    PythonHost asked(host);
+    PythonHost asked(request.host);
     LarkReading reading{asked};
     try {
-        const LarkGrammar found =
-            read_lark(reading, text, {start, keeps_all, kept_terminals, static_cast<LarkOptions::Lark>(lark)});
-        nb::list terminals, rules;
-        for (const LarkGrammar::Terminal& each : found.terminals)
-            terminals.append(nb::make_tuple(each.name, each.pattern, each.is_literal, each.priority));
-        for (const LarkGrammar::Rule& each : found.rules) rules.append(nb::make_tuple(each.origin, each.symbols));
-        return nb::make_tuple(terminals, found.symbols, rules, found.ignored, found.declared);
+        return read_lark(reading, request.text,
+                         {request.start, request.keeps_all, request.kept_terminals,
+                          static_cast<LarkOptions::Lark>(request.lark)});
     } catch (const NotationError& error) {
-        raise(error, reading, host);
+        raise(error, reading, request.host);
     }
+}
+
+// Item by item, as lark has it: for tests.
+nb::tuple read_items(const std::string& text, const std::string& start, nb::handle host, bool keeps_all,
+                     const std::vector<std::string>& kept_terminals, int lark) {
+    const LarkGrammar found = read({text, start, host, keeps_all, kept_terminals, lark});
+    nb::list terminals;
+    for (const LarkGrammar::Terminal& each : found.terminals)
+        terminals.append(nb::make_tuple(each.name, each.pattern, each.is_literal, each.priority));
+    return nb::make_tuple(terminals, found.symbols, found.rules, found.ignored, found.declared);
+}
+
+// Terminals, those that rules use, the rules, ignored and declared terminals.
+nb::tuple read_rules(const std::string& text, const std::string& start, nb::handle host, bool keeps_all,
+                     const std::vector<std::string>& kept_terminals, int lark) {
+    const LarkGrammar found = read({text, start, host, keeps_all, kept_terminals, lark});
+    nb::list terminals, used;
+    for (const LarkGrammar::Terminal& each : found.terminals)
+        terminals.append(nb::make_tuple(each.name, each.pattern, each.is_literal));
+    for (const auto& [name, is_terminal] : found.symbols)
+        if (is_terminal) used.append(name);
+    return nb::make_tuple(terminals, used, std::make_unique<Rules>(start, found.symbols, found.rules), found.ignored,
+                          found.declared);
 }
 
 }  // namespace
 
 void bind_lark(nb::module_& module) {
-    module.def("read_lark", &read, "text"_a, "start"_a, "host"_a, "keeps_all"_a, "kept_terminals"_a, "lark"_a);
+    module.def("read_lark", &read_items, "text"_a, "start"_a, "host"_a, "keeps_all"_a, "kept_terminals"_a, "lark"_a);
+    module.def("rules_of_lark", &read_rules, "text"_a, "start"_a, "host"_a, "keeps_all"_a, "kept_terminals"_a,
+               "lark"_a);
 }
 
 }  // namespace schemagen

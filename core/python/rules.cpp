@@ -21,7 +21,7 @@ namespace {
 
 // The classes of schemagen/context_free/syntax.py.
 struct SyntaxClasses {
-    nb::object rule, terminal, text, sequence, alternatives, repeat, bound;
+    nb::object rule, terminal, text, sequence, alternatives, repeat, bound, lexeme;
 
     SyntaxClasses() {
         const nb::module_ module = nb::module_::import_("schemagen.context_free.syntax");
@@ -32,6 +32,11 @@ struct SyntaxClasses {
         alternatives = module.attr("Alternatives");
         repeat = module.attr("Repeat");
         bound = module.attr("TokenBound");
+        lexeme = module.attr("Lexeme");
+    }
+    static const SyntaxClasses& get() {
+        static const SyntaxClasses* const classes = new SyntaxClasses();  // as long as the interpreter
+        return *classes;
     }
     static bool is_made_by(nb::handle object, const nb::object& type) {
         return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == type.ptr();
@@ -44,13 +49,7 @@ Rules::Rules() = default;
 
 Rules::Rules(nb::handle grammar) : Rules() {
     const auto rules = nb::cast<nb::dict>(grammar.attr("rules"));
-    const auto ignored = grammar.attr("ignored");
-    for (auto [name, ways] : nb::cast<nb::dict>(grammar.attr("terminals"))) {
-        terminals_by_name_.emplace(nb::cast<std::string>(name), static_cast<uint32_t>(set_.terminals.size()));
-        set_.terminals.push_back({nb::cast<std::string>(name), {}, false});
-        for (nb::handle way : ways) set_.terminals.back().ways.push_back(import_way(way));
-    }
-    for (nb::handle name : ignored) set_.terminals[terminal_of(nb::cast<std::string>(name))].ignored = true;
+    read_as(nb::cast<nb::dict>(grammar.attr("terminals")), grammar.attr("ignored"));
     for (auto [name, _] : rules) rule_of(nb::cast<std::string>(name));
     uint32_t rule = 0;
     for (auto [_, body] : rules) {
@@ -58,6 +57,42 @@ Rules::Rules(nb::handle grammar) : Rules() {
         set_.bodies[rule++] = made;
     }
     set_.start = rule_of(nb::cast<std::string>(grammar.attr("start")));
+}
+
+Rules::Rules(const std::string& start, const Symbols& symbols, const PlainRules& rules) {
+    std::vector<ExpressionId> leaves;
+    leaves.reserve(symbols.size());
+    for (const auto& [name, is_terminal] : symbols)
+        leaves.push_back(is_terminal ? set_.expressions.terminal(terminal_of(name))
+                                     : set_.expressions.rule(rule_of(name)));
+    std::vector<std::vector<ExpressionId>> ways(set_.names.size());
+    std::vector<ExpressionId> parts;
+    for (const auto& [origin, body] : rules) {
+        parts.clear();
+        for (uint32_t symbol : body) parts.push_back(leaves.at(symbol));
+        ways[set_.expressions.value(leaves.at(origin))].push_back(set_.expressions.sequence(parts));
+    }
+    for (size_t rule = 0; rule < ways.size(); ++rule)
+        if (!ways[rule].empty()) set_.bodies[rule] = set_.expressions.alternatives(ways[rule]);
+    set_.start = rule_of(start);
+}
+
+void Rules::replace(const nb::dict& terminals) {
+    std::vector<std::pair<ExpressionId, ExpressionId>> replaced;
+    for (auto [name, expression] : terminals)
+        replaced.emplace_back(set_.expressions.terminal(terminal_of(nb::cast<std::string>(name))), import(expression));
+    RuleExpressions::Known known(set_.expressions.size(), RuleExpressions::kUnknown);
+    for (auto [leaf, expression] : replaced) known[leaf] = expression;
+    for (ExpressionId& body : set_.bodies)
+        if (!replaced.empty() && body != RuleSet::kAbsent) body = set_.expressions.substituted(body, known);
+}
+
+void Rules::read_as(const nb::dict& terminals, nb::handle ignored) {
+    for (auto [name, ways] : terminals) {
+        const uint32_t terminal = terminal_of(nb::cast<std::string>(name));
+        for (nb::handle way : ways) set_.terminals[terminal].ways.push_back(import_way(way));
+    }
+    for (nb::handle name : ignored) set_.terminals[terminal_of(nb::cast<std::string>(name))].ignored = true;
 }
 
 // One without a body derives nothing.
@@ -88,27 +123,88 @@ uint32_t Rules::other_of(nb::handle object) {
 }
 
 ExpressionId Rules::import(nb::handle expression) {
-    static const SyntaxClasses* const classes = new SyntaxClasses();  // as long as the interpreter
+    const SyntaxClasses& classes = SyntaxClasses::get();
     const auto is = [&](const nb::object& type) { return SyntaxClasses::is_made_by(expression, type); };
     RuleExpressions& expressions = set_.expressions;
-    if (is(classes->terminal)) return expressions.terminal(terminal_of(nb::cast<std::string>(expression.attr("name"))));
-    if (is(classes->rule)) return expressions.rule(rule_of(nb::cast<std::string>(expression.attr("name"))));
-    if (is(classes->text)) return expressions.text(trees_.tree_of(expression.attr("regex"), set_.trees));
-    const bool is_sequence = is(classes->sequence);
-    if (is_sequence || is(classes->alternatives)) {
+    if (is(classes.terminal)) return expressions.terminal(terminal_of(nb::cast<std::string>(expression.attr("name"))));
+    if (is(classes.rule)) return expressions.rule(rule_of(nb::cast<std::string>(expression.attr("name"))));
+    if (is(classes.text)) return expressions.text(trees_.tree_of(expression.attr("regex"), set_.trees));
+    const bool is_sequence = is(classes.sequence);
+    if (is_sequence || is(classes.alternatives)) {
         std::vector<ExpressionId> parts;
         for (nb::handle part : expression.attr("parts")) parts.push_back(import(part));
         return is_sequence ? expressions.sequence(parts) : expressions.alternatives(parts);
     }
-    if (is(classes->repeat))
+    if (is(classes.repeat))
         return expressions.repeat(import(expression.attr("inner")), TreeImport::count_of(expression.attr("low")),
                                   TreeImport::count_of(expression.attr("high")));
-    if (is(classes->bound)) {
+    if (is(classes.bound)) {
         const ExpressionId inner = import(expression.attr("inner"));
         return expressions.bounded(inner, set_.add_bound(TreeImport::count_of(expression.attr("most")),
                                                          nb::cast<std::string>(expression.attr("name"))));
     }
     return expressions.other(other_of(expression));
+}
+
+// ---- as the objects of Python -------------------------------------------------------------------------------------
+
+bool Rules::is_plain() const { return others_.empty() && set_.bounds.empty(); }
+
+nb::dict Rules::bodies() {
+    nb::dict out;
+    for (size_t rule = 0; rule < set_.bodies.size(); ++rule)
+        if (set_.bodies[rule] != RuleSet::kAbsent) out[set_.names[rule].c_str()] = exported(set_.bodies[rule]);
+    return out;
+}
+
+nb::dict Rules::terminals() {
+    nb::dict out;
+    for (const RuleSet::Terminal& terminal : set_.terminals) {
+        nb::list ways;
+        for (const LexemeTrees& way : terminal.ways)
+            ways.append(SyntaxClasses::get().lexeme(trees_.ast_of(way.text, set_.trees),
+                                                    trees_.ast_of(way.longer, set_.trees), way.marked));
+        out[terminal.name.c_str()] = nb::tuple(ways);
+    }
+    return out;
+}
+
+// Equal expressions are one object, so that they are found at once in dictionaries.
+nb::object Rules::exported(ExpressionId id) {
+    if (const auto known = exported_.find(id); known != exported_.end()) return known->second;
+    const SyntaxClasses& classes = SyntaxClasses::get();
+    const uint32_t value = set_.expressions.value(id);
+    nb::object made;
+    switch (set_.expressions.kind(id)) {
+        case ExpressionKind::kRule: made = classes.rule(set_.names[value]); break;
+        case ExpressionKind::kTerminal: made = classes.terminal(set_.terminals[value].name); break;
+        case ExpressionKind::kText: made = classes.text(trees_.ast_of(value, set_.trees)); break;
+        case ExpressionKind::kOther: made = others_[value]; break;
+        default: made = made_of_parts(id);
+    }
+    return exported_[id] = made;
+}
+
+nb::object Rules::made_of_parts(ExpressionId id) {
+    const SyntaxClasses& classes = SyntaxClasses::get();
+    const std::vector<ExpressionId> own(set_.expressions.parts(id).begin(), set_.expressions.parts(id).end());
+    const auto count = [](uint64_t rounds) {
+        return rounds == RuleExpressions::kEndless ? nb::object(nb::none()) : nb::object(nb::int_(rounds));
+    };
+    switch (set_.expressions.kind(id)) {
+        case ExpressionKind::kRepeat:
+            return classes.repeat(exported(own[0]), count(set_.expressions.low(id)), count(set_.expressions.high(id)));
+        case ExpressionKind::kBound: {
+            const RuleSet::TokenBound& bound = set_.bounds[set_.expressions.value(id)];
+            return classes.bound(exported(own[0]), bound.most, bound.name);
+        }
+        default: {
+            nb::list parts;
+            for (ExpressionId part : own) parts.append(exported(part));
+            const bool is_sequence = set_.expressions.kind(id) == ExpressionKind::kSequence;
+            return (is_sequence ? classes.sequence : classes.alternatives)(nb::tuple(parts));
+        }
+    }
 }
 
 void Rules::simplify() { schemagen::simplify(set_); }
@@ -283,6 +379,14 @@ std::string Rules::name_of_language(TreeId tree) {
 void bind_rules(nb::module_& module) {
     nb::class_<Rules>(module, "Rules")
         .def(nb::init<nb::handle>(), "grammar"_a)
+        .def(nb::init<const std::string&, const Rules::Symbols&, const Rules::PlainRules&>(), "start"_a, "symbols"_a,
+             "rules"_a)
+        .def("replace", &Rules::replace, "terminals"_a)
+        .def("read_as", &Rules::read_as, "terminals"_a, "ignored"_a)
+        .def_prop_ro("is_plain", &Rules::is_plain)
+        .def_prop_ro("start", &Rules::name_of_start)
+        .def("bodies", &Rules::bodies)
+        .def("terminals", &Rules::terminals)
         .def("simplify", &Rules::simplify)
         .def("text", &Rules::text)
         .def_prop_ro("derives_nothing", &Rules::derives_nothing)

@@ -24,6 +24,21 @@ public:
     // The rules of a `ContextFreeGrammar` of Python.
     explicit Rules(nb::handle grammar);
 
+    // Plain rules as a reader of lark gives them: names of symbols and which are terminals; rule and symbols.
+    using Symbols = std::vector<std::pair<std::string, bool>>;
+    using PlainRules = std::vector<std::pair<uint32_t, std::vector<uint32_t>>>;
+    Rules(const std::string& start, const Symbols& symbols, const PlainRules& rules);
+
+    // Expressions of Python in the place of terminals, by their names.
+    void replace(const nb::dict& terminals);
+    // How terminals are read, by name, and which are ignored.
+    void read_as(const nb::dict& terminals, nb::handle ignored);
+    // Whether Python has an automaton for nothing in it, and no tokens are counted.
+    bool is_plain() const;
+    // As the objects that Python has: bodies by name, and the ways to read terminals by name.
+    nb::dict bodies();
+    nb::dict terminals();
+
     void simplify();
     // The language of the start rule if it is no more than a text, else None.
     nb::object text();
@@ -47,6 +62,7 @@ public:
     std::vector<std::pair<uint32_t, LexemeTrees>> ways() const;
     std::vector<std::pair<std::string, std::vector<int32_t>>> named_rules() const;
     uint32_t start() const { return numbered().rule(set_.start); }
+    const std::string& name_of_start() const { return set_.names[set_.start]; }
     RuleSet& set() { return set_; }
 
 private:
@@ -56,6 +72,8 @@ private:
     uint32_t rule_of(const std::string& name);
     uint32_t terminal_of(const std::string& name);
     uint32_t other_of(nb::handle object);
+    nb::object exported(ExpressionId id);
+    nb::object made_of_parts(ExpressionId id);
     std::string name_of(const NumberedRules::Symbol& symbol);
     std::string name_of_terminal(uint32_t terminal);
     std::string name_of_language(TreeId tree);
@@ -65,6 +83,7 @@ private:
     nb::dict others_by_object_;
     std::vector<nb::object> others_;  // [number]
     std::unordered_map<std::string, uint32_t> rules_by_name_, terminals_by_name_;
+    std::unordered_map<ExpressionId, nb::object> exported_;
     std::unique_ptr<NumberedRules> numbered_;
     std::vector<std::pair<uint32_t, LexemeTrees>> added_ways_;
 };

@@ -44,9 +44,9 @@ Found read(const std::string& text, LarkOptions::Lark lark = LarkOptions::Lark::
 // The alternatives as text: "start=a B".
 std::vector<std::string> rules(const Found& found) {
     std::vector<std::string> shown;
-    for (const LarkGrammar::Rule& rule : found.grammar.rules) {
-        std::string& line = shown.emplace_back(found.grammar.symbols[rule.origin].first + "=");
-        for (uint32_t symbol : rule.symbols) line += found.grammar.symbols[symbol].first + " ";
+    for (const auto& [origin, symbols] : found.grammar.rules) {
+        std::string& line = shown.emplace_back(found.grammar.symbols[origin].first + "=");
+        for (uint32_t symbol : symbols) line += found.grammar.symbols[symbol].first + " ";
     }
     return shown;
 }

@@ -10,6 +10,7 @@ from schemagen.checks import kind_of
 from schemagen.errors import OptionError, OptionTypeError
 
 if TYPE_CHECKING:
+    from schemagen import _core
     from schemagen.context_free.bnf.ebnf import EbnfDialect
     from schemagen.context_free.syntax import ContextFreeGrammar
 
@@ -41,6 +42,13 @@ class ContextFree(ABC, Generic[T_co]):
             UnsatisfiableSchemaError: It derives no text.
             LimitError: It is too long, nested too deep, or counts too far.
         """
+
+    def core_rules(self) -> _core.Rules | None:
+        """Return the rules without the objects of `rules`, which take longer to make; None where only those will do.
+
+        Errors as for `rules`.
+        """
+        return None
 
     @abstractmethod
     def value_of(self, text: str) -> T_co:

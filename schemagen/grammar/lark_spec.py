@@ -21,8 +21,11 @@ from schemagen.grammar.specs import Choice, JsonSchema, frozen_spec, given_spec
 from schemagen.schema.layouts import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import lark
 
+    from schemagen import _core
     from schemagen.context_free.dialect.guidance import JsonLayout
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
 
@@ -159,10 +162,25 @@ class Lark(GrammarText):
             return read_dialect(text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect], others=others)
         from schemagen.context_free.lark.reader import grammar_of, grammar_of_rules
 
-        bound = {name: partial(expression_of, spec) for name, spec in self.bind}
-        if "_given" in self.__dict__ or self._source.needs_lark:
-            return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
-        return grammar_of_rules(self._source.rules(), bound, reserve_words=self.keywords is not None)
+        if self._needs_lark:
+            return grammar_of(self._parser, self._bound, reserve_words=self.keywords is not None)
+        return grammar_of_rules(self._source.rules(), self._bound, reserve_words=self.keywords is not None)
+
+    def core_rules(self) -> _core.Rules | None:
+        """Return the rules as the core has them, if lark has no part in them; see `ContextFree.core_rules`."""
+        if self.dialect in _MATCHES or self._needs_lark or self.bind:
+            return None
+        from schemagen.context_free.lark.reader import read_dynamic
+
+        return read_dynamic(self._source.rules(), reserve_words=self.keywords is not None)
+
+    @property
+    def _needs_lark(self) -> bool:
+        return "_given" in self.__dict__ or self._source.needs_lark
+
+    @property
+    def _bound(self) -> dict[str, Callable[[], Expression]]:
+        return {name: partial(expression_of, spec) for name, spec in self.bind}
 
     @property
     def _parts(self) -> tuple[str, dict[str, Any]]:

@@ -71,7 +71,7 @@ def ignored_terminals(read: LarkRules) -> dict[str, str]:
 
     A terminal that rules use, too, is two: where a rule expects it, it is a part of the text like any other.
     """
-    used = {name for name, is_terminal in read.symbols if is_terminal}
+    used = set(read.used)
     return {name: f"{name} ignored" if name in used else name for name in read.ignored}
 
 

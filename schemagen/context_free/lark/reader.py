@@ -18,6 +18,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from schemagen import _core
 from schemagen.context_free.lark.lexers import Scanners, ignored_terminals, lexer_of, pattern_of, reserved
 from schemagen.context_free.lark.python_re import matched, matched_whole
 from schemagen.context_free.lark.source import LarkRules, indents_of, place_of
@@ -35,7 +36,6 @@ from schemagen.context_free.syntax import (
     Terminal,
     Text,
     alternatives,
-    sequence,
 )
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
 from schemagen.regex.language import is_empty
@@ -83,7 +83,7 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
             why="their lexer looks for the end of each terminal, and a bound text is one wherever the parser takes it as such",
             fix="use parser='earley' with one of its dynamic lexers",
         )
-    rules, ignored = _bodies(read, {}), frozenset(ignored_terminals(read).values())
+    rules, ignored = read.rules.bodies(), frozenset(ignored_terminals(read).values())
     scanners = Scanners(parser, read, indentation)
     if options.parser == "lalr":
         return ContextFreeGrammar(read.start, rules, {}, ignored, _tables(parser, scanners), indentation)
@@ -92,10 +92,17 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
 
 
 def grammar_of_rules(read: LarkRules, bound: Bound | None = None, *, reserve_words: bool = False) -> ContextFreeGrammar:
-    """Return the grammar of rules that Earley with a dynamic lexer reads.
+    """Return the grammar of rules that Earley with a dynamic lexer reads; arguments and errors as for `read_dynamic`."""
+    rules = read_dynamic(read, bound, reserve_words=reserve_words)
+    ignored = frozenset(ignored_terminals(read).values())
+    return ContextFreeGrammar(read.start, rules.bodies(), rules.terminals(), ignored)
+
+
+def read_dynamic(read: LarkRules, bound: Bound | None = None, *, reserve_words: bool = False) -> _core.Rules:
+    """Return rules with terminals as Earley with a dynamic lexer reads them.
 
     Args:
-        read: The rules.
+        read: The rules, which are changed.
         bound: As for `grammar_of`.
         reserve_words: As for `grammar_of`.
 
@@ -113,8 +120,9 @@ def grammar_of_rules(read: LarkRules, bound: Bound | None = None, *, reserve_wor
         terminals.update(reserved({name: (pattern, is_literal) for name, pattern, is_literal in read.terminals}))
     terminals.update((name, ways) for name, (_, ways) in bound_symbols.items() if ways)
     terminals.update(_ignored(read, terminals))
-    ignored = frozenset(ignored_terminals(read).values())
-    return ContextFreeGrammar(read.start, _bodies(read, bound_symbols), terminals, ignored)
+    read.rules.replace({name: expression for name, (expression, _) in bound_symbols.items()})
+    read.rules.read_as(terminals, list(ignored_terminals(read).values()))
+    return read.rules
 
 
 def _rules_of(parser: Any) -> LarkRules:
@@ -127,28 +135,17 @@ def _rules_of(parser: Any) -> LarkRules:
         )
         for rule in parser.rules
     ]
+    start = parser.options.start[0]
     return LarkRules(
-        parser.options.start[0],
+        start,
         parser.options.lexer,
         getattr(parser, "source_grammar", ""),
         [(each.name, pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals],
-        list(numbers),
-        rules,
+        [name for name, is_terminal in numbers if is_terminal],
+        _core.Rules(start, list(numbers), rules),
         parser.ignore_tokens,
         [str(name) for name, (tree, _) in parser.grammar.term_defs if tree is None],
     )
-
-
-def _bodies(read: LarkRules, bound: Mapping[str, tuple[Expression, Any]]) -> dict[str, Expression]:
-    """Return what each rule derives. Equal symbols are one object, so that they are found at once in dictionaries."""
-    symbols = [
-        bound[name][0] if name in bound else Terminal(name) if is_terminal else Rule(name)
-        for name, is_terminal in read.symbols
-    ]
-    bodies: dict[int, list[Expression]] = defaultdict(list)
-    for origin, body in read.rules:
-        bodies[origin].append(sequence(*(symbols[each] for each in body)))
-    return {read.symbols[origin][0]: alternatives(*ways) for origin, ways in bodies.items()}
 
 
 def _check_bound(read: LarkRules, bound: Bound, made: set[str]) -> dict[str, None]:
@@ -162,7 +159,7 @@ def _check_bound(read: LarkRules, bound: Bound, made: set[str]) -> dict[str, Non
                 why=why if name in defined else "the grammar does not declare it",
                 fix=f"write %declare {name}" if name not in declared else "declare it under another name",
             )
-    used = dict.fromkeys([*(name for name, is_terminal in read.symbols if is_terminal), *read.ignored])
+    used = dict.fromkeys([*read.used, *read.ignored])
     for name in used:
         if name not in defined and name not in made and name not in bound:
             line, column = place_of(name, read.text)

@@ -48,8 +48,8 @@ class LarkRules(NamedTuple):
         lexer: The lexer, by lark's name.
         text: The grammar.
         terminals: Name, pattern for `re`, and whether it is a literal, in lark's order.
-        symbols: The symbols of rules: names, and whether they are terminals.
-        rules: The alternatives: the number of the rule among the symbols, and those of its symbols.
+        used: The terminals that rules name.
+        rules: The rules, whose terminals are not told how to be read.
         ignored: The terminals that are ignored.
         declared: The terminals that are declared and have no texts.
     """
@@ -58,8 +58,8 @@ class LarkRules(NamedTuple):
     lexer: str
     text: str
     terminals: list[tuple[str, str, bool]]
-    symbols: list[tuple[str, bool]]
-    rules: list[tuple[int, list[int]]]
+    used: list[str]
+    rules: _core.Rules
     ignored: list[str]
     declared: list[str]
 
@@ -124,9 +124,8 @@ class LarkSource:
         host = Host(self.path, options.get("import_paths", ()), library_only=self.imports == "library")
         indents = options.get("postlex")
         kept = [] if indents is None else [indents.newline]
-        found = _core.read_lark(text, self.start, host, options.get("keep_all_tokens", False), kept, lark)
-        terminals = [(name, pattern, is_literal) for name, pattern, is_literal, _ in found[0]]
-        return LarkRules(self.start, self.lexer, text, terminals, *found[1:])
+        found = _core.rules_of_lark(text, self.start, host, options.get("keep_all_tokens", False), kept, lark)
+        return LarkRules(self.start, self.lexer, text, *found)
 
     def parser_of(self, definitions: str = "") -> Lark:
         r"""Return the parser that lark makes.

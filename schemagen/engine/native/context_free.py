@@ -150,12 +150,9 @@ def _compile(
     """Compile a grammar whose counted texts are embedded."""
     rules = _core_rules(grammar)
     if grammar.tables is None:
-        rules.simplify()
-    if rules.derives_nothing:
-        raise _without_texts(grammar.start, "each of its alternatives needs a rule that derives none either")
-    text = rules.text()
-    if text is not None:
-        return Labelable(compile_pattern(text, vocabulary, options))
+        text = _simplified_text(rules)
+        if text is not None:
+            return Labelable(compile_pattern(text, vocabulary, options))
     others = rules.others()
     builder, guests = _with_guests([other for _, other in others if isinstance(other, Guest)], options, embed)
     empty = frozenset(guest for guest, inner in guests.items() if _may_be_empty(guest, inner))
@@ -177,12 +174,34 @@ def _compile(
         ],
     )
     if constraint is None:
-        raise _without_texts(
-            grammar.start,
-            "its lexer takes what the rules need: the longest match of a terminal comes first"
-            + ("" if grammar.tables is None else "; or LALR took the wrong side of a conflict"),
-        )
+        raise _unreadable(rules, "" if grammar.tables is None else "; or LALR took the wrong side of a conflict")
     return Labelable(constraint, tuple(guests), empty)
+
+
+def compile_core_rules(rules: _core.Rules, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
+    """Return the constraint of rules without tokens, guests and tables; errors as for `compile_context_free`."""
+    text = _simplified_text(rules)
+    if text is not None:
+        return compile_pattern(text, vocabulary, options)
+    rules.number()
+    constraint = builder_of(options).context_free(rules, options.limits.max_alternatives, vocabulary.tables, [])
+    if constraint is None:
+        raise _unreadable(rules)
+    return constraint
+
+
+def _simplified_text(rules: _core.Rules) -> ast.Regex | None:
+    """Simplify rules, and return their texts if these are no more than a regular language."""
+    rules.simplify()
+    if rules.derives_nothing:
+        raise _without_texts(rules.start, "each of its alternatives needs a rule that derives none either")
+    return rules.text()
+
+
+def _unreadable(rules: _core.Rules, otherwise: str = "") -> UnsatisfiableSchemaError:
+    return _without_texts(
+        rules.start, f"its lexer takes what the rules need: the longest match of a terminal comes first{otherwise}"
+    )
 
 
 def _compile_counting(
