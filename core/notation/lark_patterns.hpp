@@ -5,6 +5,7 @@
 // finds: the alternatives of a choice come with the longest first, as their widths tell, then in the order of the text.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +22,10 @@ struct LarkPattern {
 
     // For `re`, flags included. Their order is ours; lark's is that of a hash table.
     std::string regexp() const;
+    // Its only text, of a literal without flags.
+    std::optional<std::string> text() const {
+        return is_literal && flags.empty() ? std::optional(value) : std::nullopt;
+    }
     // What tells it from others.
     std::string key() const { return (is_literal ? 'l' : 'p') + flags + '/' + value; }
     bool operator==(const LarkPattern&) const = default;

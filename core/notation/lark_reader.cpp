@@ -133,8 +133,8 @@ private:
             for (uint32_t symbol : each.symbols) symbols.push_back(number(symbol));
         }
         for (const LarkTerminal& each : terminals.list())
-            out.terminals.push_back(
-                {reading_.names[each.name], each.pattern.regexp(), each.pattern.is_literal, each.priority});
+            out.terminals.push_back({reading_.names[each.name], each.pattern.regexp(), each.pattern.is_literal,
+                                     each.priority, each.pattern.text()});
         for (const auto& [name, place] : reading_.ignored) out.ignored.push_back(reading_.names[name]);
         for (const auto& [name, definition] : reading_.definitions)
             if (definition.is_term && !definition.tree) out.declared.push_back(reading_.names[name]);

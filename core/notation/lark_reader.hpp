@@ -11,6 +11,7 @@
 // Source: the loader of lark 1.2 and 1.3; tests/property/test_lark_reader.py compares the two item by item.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,9 +34,10 @@ struct LarkGrammar {
         std::string name, pattern;
         bool is_literal;
         int32_t priority;
+        std::optional<std::string> text;  // of a literal without flags
     };
     std::vector<Terminal> terminals;
-    std::vector<std::pair<std::string, bool>> symbols;  // names, and which are terminals
+    std::vector<std::pair<std::string, bool>> symbols;              // names, and which are terminals
     std::vector<std::pair<uint32_t, std::vector<uint32_t>>> rules;  // a symbol, and symbols
     std::vector<std::string> ignored, declared;
 };

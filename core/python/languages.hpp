@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "automata/shared_automata.hpp"
+#include "python/rules.hpp"
+#include "rules/dialect_rules.hpp"
 
 namespace schemagen {
 
@@ -79,6 +81,18 @@ public:
         return shared_->kernel.is_empty(node);
     }
 
+    // Tells the terminals of a grammar apart that compete.
+    void resolve(DialectReading& reading, Rules& rules) {
+        {
+            const Work call(budget_.max_seconds, Work::Manner::kRelease, began_);
+            rules.set().trees.make_tables();
+        }
+        const Call call(*this);
+        rules.use(shared_);
+        reading.resolve(shared_->kernel);
+        rules.forget_exported();
+    }
+
     // The time of a call counts from the making of a builder: all of its calls are one compilation.
     class Call {
     public:
@@ -125,6 +139,16 @@ public:
             node = derivative(node, PyUnicode_ReadChar(text.ptr(), at));
         }
         return shared_->kernel.nullable(node);
+    }
+    // Whether a text is of the language, and whether a longer one begins with it.
+    std::pair<bool, bool> matches_and_goes_on(NodeId node, const nb::str& text, double max_seconds) {
+        const Question question(*this, max_seconds);
+        Kernel& kernel = shared_->kernel;
+        const Py_ssize_t length = PyUnicode_GetLength(text.ptr());
+        for (Py_ssize_t at = 0; at < length && node != kEmpty; ++at)
+            node = derivative(node, PyUnicode_ReadChar(text.ptr(), at));
+        const NodeId some = kernel.complement(kEpsilon);
+        return {kernel.nullable(node), !kernel.is_empty(kernel.conjunction({node, some}))};
     }
     // Where a text of the language may end that begins at a place.
     std::vector<Py_ssize_t> ends(NodeId node, const nb::str& text, Py_ssize_t start, double max_seconds) {

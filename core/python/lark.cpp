@@ -80,9 +80,9 @@ LarkGrammar read(const Request& request) {
     PythonHost asked(request.host);
     LarkReading reading{asked};
     try {
-        return read_lark(reading, request.text,
-                         {request.start, request.keeps_all, request.kept_terminals,
-                          static_cast<LarkOptions::Lark>(request.lark)});
+        return read_lark(
+            reading, request.text,
+            {request.start, request.keeps_all, request.kept_terminals, static_cast<LarkOptions::Lark>(request.lark)});
     } catch (const NotationError& error) {
         raise(error, reading, request.host);
     }
@@ -98,17 +98,22 @@ nb::tuple read_items(const std::string& text, const std::string& start, nb::hand
     return nb::make_tuple(terminals, found.symbols, found.rules, found.ignored, found.declared);
 }
 
-// Terminals, those that rules use, the rules, ignored and declared terminals.
+// Terminals, those that rules use, the rules, which know how literals are read, ignored and declared terminals.
 nb::tuple read_rules(const std::string& text, const std::string& start, nb::handle host, bool keeps_all,
                      const std::vector<std::string>& kept_terminals, int lark) {
     const LarkGrammar found = read({text, start, host, keeps_all, kept_terminals, lark});
+    auto rules = std::make_unique<Rules>(start, found.symbols, found.rules);
     nb::list terminals, used;
-    for (const LarkGrammar::Terminal& each : found.terminals)
+    for (const LarkGrammar::Terminal& each : found.terminals) {
         terminals.append(nb::make_tuple(each.name, each.pattern, each.is_literal));
+        if (each.text)
+            rules->read_as_text(each.name, *each.text);
+        else
+            rules->show_as(each.name, each.pattern);
+    }
     for (const auto& [name, is_terminal] : found.symbols)
         if (is_terminal) used.append(name);
-    return nb::make_tuple(terminals, used, std::make_unique<Rules>(start, found.symbols, found.rules), found.ignored,
-                          found.declared);
+    return nb::make_tuple(terminals, used, std::move(rules), found.ignored, found.declared);
 }
 
 }  // namespace

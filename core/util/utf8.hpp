@@ -30,4 +30,18 @@ inline std::string to_utf8(std::u32string_view text) {
     return out;
 }
 
+// The code points of a text that is UTF-8.
+inline std::u32string from_utf8(std::string_view text) {
+    std::u32string out;
+    out.reserve(text.size());
+    for (size_t at = 0; at < text.size();) {
+        const auto lead = static_cast<uint8_t>(text[at++]);
+        const int more = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;  // bytes after the first
+        char32_t character = more ? lead & (0x3F >> more) : lead;
+        for (int k = 0; k < more && at < text.size(); ++k) character = character << 6 | (text[at++] & 0x3F);
+        out.push_back(character);
+    }
+    return out;
+}
+
 }  // namespace schemagen

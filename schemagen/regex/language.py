@@ -95,6 +95,10 @@ class Language:
         """Return whether the whole text matches. Cost: one look-up per character seen before."""
         return _ask(self.place.core.matches, self._node, text)
 
+    def matches_and_goes_on(self, text: str) -> tuple[bool, bool]:
+        """Return whether a text matches, and whether a longer text does that begins with it. Cost: as `matches`."""
+        return _ask(self.place.core.matches_and_goes_on, self._node, text)
+
     def ends(self, text: str, start: int) -> list[int]:
         """Return where a match that begins at ``start`` may end, in order. Cost: as `matches`, to the last place it can get."""
         return _ask(self.place.core.ends, self._node, text, start)

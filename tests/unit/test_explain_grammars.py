@@ -56,7 +56,7 @@ WORDS = Lark('start: NAME "!"\nNAME: /[a-z]+/\n%ignore " "')
 TOUCHING = Lark('start: "if" NAME\nNAME: /[a-z]+/\n%ignore " "', parser="lalr", lexer="basic")
 
 OPERANDS = '"(", NAME or NUMBER'
-BLANKS = r"; /[\t\n ]+/ or COMMENT may stand here, too"
+BLANKS = r"; /[ \t\n]+/ or COMMENT may stand here, too"
 DECLARED = 'VALUE (JSON of {"type": "object", "properties":...)'
 
 #: Specification, what was read, the byte that is refused, where, why.

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.items import first_characters
 from schemagen.context_free.lark.python_re import alike, language_of, matched
-from schemagen.context_free.regular import goes_on_as, meet
+from schemagen.context_free.regular import goes_on_as, meet, only_text
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast, parse_python
 from schemagen.regex.alphabet import bits_of
-from schemagen.regex.language import is_subset
+from schemagen.regex.language import Language, is_subset
 from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
@@ -211,11 +211,12 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
     words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
     words = {name: regex for name, regex in words.items() if is_subset(regex, _without_blanks())}
     firsts = {name: first_characters(word) for name, word in words.items()}
+    languages = {name: Language(word) for name, word in words.items()}
     matching: dict[str, list[str]] = {}
     for keyword, literal in literals.items():
         first = first_characters(literal)
         alike_words = (name for name in words if _begin_alike(first, firsts[name]))
-        matching[keyword] = [name for name in alike_words if _is_keyword(literal, words[name])]
+        matching[keyword] = [name for name in alike_words if _is_keyword(literal, words[name], languages[name])]
     out: dict[str, tuple[Lexeme, ...]] = {}
     for keyword, names in matching.items():
         if names:
@@ -232,6 +233,9 @@ def _begin_alike(one: ast.Ranges | None, other: ast.Ranges | None) -> bool:
     return one is None or other is None or bool(ast.intersect_ranges(one, other))
 
 
-def _is_keyword(literal: ast.Regex, word: ast.Regex) -> bool:
+def _is_keyword(literal: ast.Regex, word: ast.Regex, language: Language) -> bool:
     """Whether a pattern matches a literal in one of its cases, and longer texts that begin with it."""
-    return meet(literal, word) and goes_on_as(literal, word)
+    text = only_text(literal)
+    if text is None:
+        return meet(literal, word) and goes_on_as(literal, word)
+    return all(language.matches_and_goes_on(text))

@@ -68,6 +68,9 @@ MAX_WRITTEN = 100_000
 MAX_BEGINNING = 32
 #: Where widths stop; those of `re` do at different numbers in different versions of Python.
 MAX_WIDTH = 2**63
+#: Texts without the mark, and with it.
+_UNMARKED = ast.star(ast.Chars(ast.invert_ranges(((ord(MARK), ord(MARK)),))))
+_MARKED = ast.concat(ast.ANY_STRING, ast.literal(MARK), ast.ANY_STRING)
 
 
 @lru_cache(maxsize=1024)
@@ -97,6 +100,8 @@ def is_simple(pattern: str) -> bool:
 
 def branches_of(pattern: str) -> list[str]:
     """Return the branches of a pattern, in the order in which `re` tries them; flags around all of it stay around each."""
+    while pattern.startswith("(?:") and _bars(pattern[3:-1]) is not None:  # a group around all of it
+        pattern = pattern[3:-1]
     flagged = _FLAGGED.fullmatch(pattern)
     bars = None if flagged is None else _bars(flagged["inner"])
     if flagged is None or bars is None:
@@ -242,7 +247,9 @@ def _marked_text(pattern: str) -> ast.Regex:
 @lru_cache(maxsize=1024)
 def _taken(pattern: str) -> ast.Regex:
     """Return the match of `re` for a pattern, the mark, and any text that gives this match when it follows."""
-    return parse_python(f"(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*")
+    marked = _Marked(pattern)
+    longest = marked.longest_before_assertion()
+    return parse_python(f"(?:{marked.whole()}){MARK}[^{MARK}]*") if longest is None else longest
 
 
 def matched_whole(pattern: str) -> Lexeme:
@@ -368,6 +375,24 @@ class _Marked:
     def whole(self) -> str:
         return self._sequence(self._tree, "", self._flags)
 
+    def longest_before_assertion(self) -> ast.Regex | None:
+        """Return what `_taken` does for a deterministic pattern with one assertion, at its end; None for others.
+
+        Greedy repetitions that never choose give the longer matches first, so `re` takes the longest that the assertion allows.
+        """
+        *begin, (code, argument) = self._tree or [(None, None)]
+        if code not in (codes.ASSERT, codes.ASSERT_NOT) or argument[0] < 0 or _has_choices(argument[1], lazy=False):
+            return None
+        if _has_choices(begin) or _prefers_nothing(begin):
+            return None
+        own = parse_python(self._plain(begin, self._flags, mark=""))
+        if not is_deterministic(own):
+            return None
+        ahead = parse_python(f"(?:{self._plain(argument[1], self._flags, mark='')})(?s:.)*")
+        follows = ast.conjunction(_UNMARKED, ahead if code is codes.ASSERT else ast.complement(ahead))
+        longer = ast.conjunction(parse_python(self._plain(begin, self._flags)), _MARKED)
+        return ast.conjunction(ast.concat(own, ast.literal(MARK), follows), ast.complement(ast.concat(longer, follows)))
+
     def plain_whole(self) -> str:
         return self._plain(self._tree, self._flags)
 
@@ -384,20 +409,20 @@ class _Marked:
 
     # --- the parts, with a mark anywhere in them -----------------------------------------------------------------------
 
-    def _plain(self, tree: Iterable[tuple[Any, Any]], flags: int) -> str:
-        """Return a pattern of the same texts, with the mark anywhere in them."""
-        return "".join(self._plain_one(code, argument, flags) for code, argument in tree)
+    def _plain(self, tree: Iterable[tuple[Any, Any]], flags: int, mark: str = f"{MARK}?") -> str:
+        """Return a pattern of the same texts, with the mark anywhere in them, or without it."""
+        return "".join(self._plain_one(code, argument, flags, mark) for code, argument in tree)
 
-    def _plain_one(self, code: Any, argument: Any, flags: int) -> str:
+    def _plain_one(self, code: Any, argument: Any, flags: int, mark: str) -> str:
         if code in _ONE_CHARACTER:
-            return f"{MARK}?{_character(code, argument, flags)}"
+            return f"{mark}{_character(code, argument, flags)}"
         if code is codes.SUBPATTERN:
-            return f"(?:{self._plain(argument[3], (flags | argument[1]) & ~argument[2])})"
+            return f"(?:{self._plain(argument[3], (flags | argument[1]) & ~argument[2], mark)})"
         if code is codes.BRANCH:
-            return f"(?:{'|'.join(self._plain(each, flags) for each in argument[1])})"
+            return f"(?:{'|'.join(self._plain(each, flags, mark) for each in argument[1])})"
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
             low, high, inner = argument
-            return f"(?:{self._plain(inner, flags)}){_bounds(low, high)}"
+            return f"(?:{self._plain(inner, flags, mark)}){_bounds(low, high)}"
         return self._assertion(code, argument, flags)
 
     def _assertion(self, code: Any, argument: Any, flags: int) -> str:

@@ -86,16 +86,25 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
     rules, ignored = read.rules.bodies(), frozenset(ignored_terminals(read).values())
     scanners = Scanners(parser, read, indentation)
     if options.parser == "lalr":
-        return ContextFreeGrammar(read.start, rules, {}, ignored, _tables(parser, scanners), indentation)
+        tables = _tables(parser, scanners)
+        return ContextFreeGrammar(read.start, rules, {}, ignored, tables, indentation, written=read.written)
     ways = scanners.ways(lexer_of(parser))
-    return ContextFreeGrammar(read.start, rules, _grouped(ways), ignored, None, indentation)
+    return ContextFreeGrammar(read.start, rules, _grouped(ways), ignored, None, indentation, written=read.written)
+
+
+def core_rules_of(parser: Lark, *, reserve_words: bool = False) -> _core.Rules | None:
+    """Return the rules of a parser, or None if its lexer or tables decide about texts, too; errors as for `grammar_of`."""
+    options: Any = parser.options
+    if options.parser != "earley" or not options.lexer.startswith("dynamic"):
+        return None
+    return read_dynamic(_rules_of(parser), reserve_words=reserve_words)
 
 
 def grammar_of_rules(read: LarkRules, bound: Bound | None = None, *, reserve_words: bool = False) -> ContextFreeGrammar:
     """Return the grammar of rules that Earley with a dynamic lexer reads; arguments and errors as for `read_dynamic`."""
     rules = read_dynamic(read, bound, reserve_words=reserve_words)
     ignored = frozenset(ignored_terminals(read).values())
-    return ContextFreeGrammar(read.start, rules.bodies(), rules.terminals(), ignored)
+    return ContextFreeGrammar(read.start, rules.bodies(), rules.terminals(), ignored, written=read.written)
 
 
 def read_dynamic(read: LarkRules, bound: Bound | None = None, *, reserve_words: bool = False) -> _core.Rules:
@@ -136,13 +145,16 @@ def _rules_of(parser: Any) -> LarkRules:
         for rule in parser.rules
     ]
     start = parser.options.start[0]
+    terminals = [(each.name, pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals]
+    made = _core.Rules(start, list(numbers), rules)
+    made.show_as({name: pattern for name, pattern, _ in terminals})
     return LarkRules(
         start,
         parser.options.lexer,
         getattr(parser, "source_grammar", ""),
-        [(each.name, pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals],
+        terminals,
         [name for name, is_terminal in numbers if is_terminal],
-        _core.Rules(start, list(numbers), rules),
+        made,
         parser.ignore_tokens,
         [str(name) for name, (tree, _) in parser.grammar.term_defs if tree is None],
     )
@@ -226,18 +238,22 @@ def _indentation(indenter: Any) -> Indentation | None:
 
 
 def _dynamic(read: LarkRules) -> dict[str, tuple[Lexeme, ...]]:
-    """Return for each terminal its own match, whatever the others match."""
+    """Return for each terminal its own match, whatever the others match; literals are left out that the rules know."""
     match = matched_whole if read.lexer == "dynamic_complete" else matched
-    return {name: (match(pattern),) for name, pattern, _ in read.terminals}
+    return {name: (match(pattern),) for name, pattern, _ in read.terminals if not read.rules.is_read(name)}
 
 
 def _ignored(read: LarkRules, terminals: dict[str, tuple[Lexeme, ...]]) -> dict[str, tuple[Lexeme, ...]]:
     """Return how the terminals are read that are ignored, given how they are read where rules expect them."""
     own = ignored_terminals(read)
-    if read.lexer != "dynamic_complete":
-        return {new: terminals[name] for name, new in own.items()}
     patterns = {name: pattern for name, pattern, _ in read.terminals}
-    return {new: (matched(patterns[name]),) if name in patterns else terminals[name] for name, new in own.items()}
+    takes_any = read.lexer == "dynamic_complete"
+    return {
+        new: (matched(patterns[name]),)
+        if name in patterns and (takes_any or name not in terminals)
+        else terminals[name]
+        for name, new in own.items()
+    }
 
 
 def _grouped(ways: Ways) -> dict[str, tuple[Lexeme, ...]]:

@@ -63,6 +63,11 @@ class LarkRules(NamedTuple):
     ignored: list[str]
     declared: list[str]
 
+    @property
+    def written(self) -> dict[str, str]:
+        """The patterns of terminals."""
+        return {name: pattern for name, pattern, _ in self.terminals}
+
 
 class Indents(NamedTuple):
     """The settings of an `Indenter` of lark."""
