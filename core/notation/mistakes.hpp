@@ -17,21 +17,36 @@ struct NotationPlace {
     bool is_known() const { return text != kNone; }
 };
 
-// A text is no grammar, or more of one than its limits allow.
+// A text is no grammar, or one that cannot be enforced or that no text fits, or more of one than its limits allow.
 struct NotationError : std::runtime_error {
-    enum class Kind : uint8_t { kSyntax, kLimit };
+    enum class Kind : uint8_t { kSyntax, kUnsupported, kLimit, kUnsatisfiable };
 
-    NotationError(Kind kind_, NotationPlace place_, const std::string& fact, std::string why_ = "",
+    NotationError(Kind kind_, NotationPlace place_, const std::string& fact_, std::string why_ = "",
                   std::string fix_ = "")
-        : std::runtime_error(fact), kind(kind_), place(place_), why(std::move(why_)), fix(std::move(fix_)) {}
+        : std::runtime_error(fact_),
+          kind(kind_),
+          place(place_),
+          fact(fact_),
+          why(std::move(why_)),
+          fix(std::move(fix_)) {}
     Kind kind;
     NotationPlace place;
-    std::string why, fix;
+    std::string fact, why, fix;  // `what` ends at a character U+0000
 };
 
 [[noreturn]] inline void refuse(NotationPlace place, const std::string& fact, std::string why = "",
                                 std::string fix = "") {
     throw NotationError(NotationError::Kind::kSyntax, place, fact, std::move(why), std::move(fix));
+}
+
+[[noreturn]] inline void refuse_unsupported(NotationPlace place, const std::string& fact, std::string why,
+                                            std::string fix) {
+    throw NotationError(NotationError::Kind::kUnsupported, place, fact, std::move(why), std::move(fix));
+}
+
+[[noreturn]] inline void refuse_unsatisfiable(NotationPlace place, const std::string& fact, std::string why,
+                                              std::string fix) {
+    throw NotationError(NotationError::Kind::kUnsatisfiable, place, fact, std::move(why), std::move(fix));
 }
 
 [[noreturn]] inline void stop(NotationPlace place, const std::string& fact, std::string why = "",

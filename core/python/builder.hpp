@@ -345,6 +345,7 @@ private:
                                       ContextFreeGrammar& grammar) {
         Kernel& kernel = shared_->kernel;
         RegexTrees& trees = rules.set().trees;
+        rules.use(shared_);
         std::vector<LexemeId> numbers;
         const auto add = [&](const Lexeme& lexeme) {
             const bool is_unread = kernel.is_empty(lexeme.text);

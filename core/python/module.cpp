@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "python/builder.hpp"
+#include "python/dialect.hpp"
 #include "python/interpreter.hpp"
 #include "python/lark.hpp"
 #include "python/rules.hpp"
@@ -745,6 +746,7 @@ void bind_languages(nb::module_& m) {
         .def("is_nullable", &Languages::is_nullable)
         .def("after", &Languages::after)
         .def("matches", &Languages::matches)
+        .def("matches_and_goes_on", &Languages::matches_and_goes_on)
         .def("ends", &Languages::ends);
 }
 
@@ -1059,6 +1061,7 @@ NB_MODULE(_core, m) {
     bind_builder(m);
     bind_reader(m);
     bind_lark(m);
+    bind_dialect(m);
     bind_constraint(m);
     bind_matcher(m);
     bind_token_table(m);

@@ -9,6 +9,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "regex/pattern_text.hpp"
 #include "rules/simplify.hpp"
 #include "util/utf8.hpp"
 
@@ -45,11 +46,43 @@ struct SyntaxClasses {
 
 }  // namespace
 
+namespace {
+
+constexpr size_t kShown = 40;  // characters
+
+std::string cut(const std::u32string& text) {
+    return to_utf8(text.size() <= kShown ? text : text.substr(0, kShown) + U"...");
+}
+
+// A character as JSON has it in strings, quotes and backslashes as they are.
+std::u32string without_controls(char32_t character) {
+    static constexpr std::string_view kControls = "\b\f\n\r\t", kLetters = "bfnrt";
+    static constexpr std::u32string_view kDigits = U"0123456789abcdef";
+    if (character >= 0x20) return {character};
+    const size_t at = kControls.find(static_cast<char>(character));
+    if (at != std::string_view::npos) return {U'\\', static_cast<char32_t>(kLetters[at])};
+    return {U'\\', U'u', U'0', U'0', kDigits[character >> 4], kDigits[character & 15]};
+}
+
+// A text as JSON, cut.
+std::string shown(const RegexTrees::Text& text) {
+    RegexTrees::Text out = U"\"";
+    for (char32_t character : text) {
+        if (character == U'"' || character == U'\\') out += U'\\';
+        out += without_controls(character);
+        if (out.size() > kShown) break;
+    }
+    return cut(out + U'"');
+}
+
+}  // namespace
+
 Rules::Rules() = default;
 
 Rules::Rules(nb::handle grammar) : Rules() {
     const auto rules = nb::cast<nb::dict>(grammar.attr("rules"));
     read_as(nb::cast<nb::dict>(grammar.attr("terminals")), grammar.attr("ignored"));
+    show_as(nb::cast<nb::dict>(grammar.attr("written")));
     for (auto [name, _] : rules) rule_of(nb::cast<std::string>(name));
     uint32_t rule = 0;
     for (auto [_, body] : rules) {
@@ -89,8 +122,9 @@ void Rules::replace(const nb::dict& terminals) {
 
 void Rules::read_as(const nb::dict& terminals, nb::handle ignored) {
     for (auto [name, ways] : terminals) {
-        const uint32_t terminal = terminal_of(nb::cast<std::string>(name));
-        for (nb::handle way : ways) set_.terminals[terminal].ways.push_back(import_way(way));
+        std::vector<LexemeTrees>& own = set_.terminals[terminal_of(nb::cast<std::string>(name))].ways;
+        own.clear();
+        for (nb::handle way : ways) own.push_back(import_way(way));
     }
     for (nb::handle name : ignored) set_.terminals[terminal_of(nb::cast<std::string>(name))].ignored = true;
 }
@@ -144,6 +178,26 @@ ExpressionId Rules::import(nb::handle expression) {
                                                          nb::cast<std::string>(expression.attr("name"))));
     }
     return expressions.other(other_of(expression));
+}
+
+void Rules::read_as_text(const std::string& terminal, const std::string& text) {
+    const TreeId tree = set_.trees.literal(from_utf8(text));
+    set_.terminals[terminal_of(terminal)].ways = {{tree, RegexTrees::kEmpty, false}};
+}
+
+void Rules::show_as(const std::string& terminal, const std::string& pattern) {
+    std::u32string shown = U"/";
+    for (char32_t character : from_utf8(pattern)) shown += without_controls(character);
+    set_.terminals[terminal_of(terminal)].shown = cut(shown + U'/');
+}
+
+void Rules::show_as(const nb::dict& written) {
+    for (auto [name, pattern] : written) show_as(nb::cast<std::string>(name), nb::cast<std::string>(pattern));
+}
+
+bool Rules::is_read(const std::string& terminal) const {
+    const auto at = terminals_by_name_.find(terminal);
+    return at != terminals_by_name_.end() && !set_.terminals[at->second].ways.empty();
 }
 
 // ---- as the objects of Python -------------------------------------------------------------------------------------
@@ -205,6 +259,11 @@ nb::object Rules::made_of_parts(ExpressionId id) {
             return (is_sequence ? classes.sequence : classes.alternatives)(nb::tuple(parts));
         }
     }
+}
+
+void Rules::use(const std::shared_ptr<SharedAutomata>& automata) {
+    if (automata_ && automata_ != automata) set_.trees.forget_nodes();
+    automata_ = automata;
 }
 
 void Rules::simplify() { schemagen::simplify(set_); }
@@ -341,38 +400,16 @@ std::string Rules::name_of_terminal(uint32_t number) {
     for (const LexemeTrees& way : terminal.ways)
         if (!way.marked && std::ranges::find(languages, way.text) == languages.end()) languages.push_back(way.text);
     const bool is_named = !terminal.name.starts_with("__ANON_") && !terminal.name.starts_with("__IGNORE_");
-    if (languages.size() != 1 || (is_named && !set_.trees.only_text(languages[0]))) return terminal.name;
+    if (languages.size() != 1) return terminal.name;
+    const bool is_text = set_.trees.only_text(languages[0]).has_value();
+    if (is_named && !is_text) return terminal.name;
+    if (!is_text && !terminal.shown.empty()) return terminal.shown;
     return name_of_language(languages[0]);
 }
 
-namespace {
-
-// A text as JSON, cut after 40 characters.
-std::string shown(const RegexTrees::Text& text) {
-    constexpr size_t kShown = 40;
-    static constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
-    RegexTrees::Text out = U"\"";
-    for (char32_t character : text) {
-        const size_t at = character < 0x80 ? kEscaped.find(static_cast<char>(character)) : std::string_view::npos;
-        if (at != std::string_view::npos) {
-            out += {U'\\', static_cast<char32_t>(kLetters[at])};
-        } else if (character < 0x20) {
-            static constexpr std::u32string_view kDigits = U"0123456789abcdef";
-            out += {U'\\', U'u', U'0', U'0', kDigits[character >> 4], kDigits[character & 15]};
-        } else {
-            out += character;
-        }
-        if (out.size() > kShown) break;
-    }
-    out += U'"';
-    if (out.size() > kShown) out = out.substr(0, kShown) + U"...";
-    return to_utf8(out);
-}
-
-}  // namespace
-
 std::string Rules::name_of_language(TreeId tree) {
     if (const auto text = set_.trees.only_text(tree)) return shown(*text);
+    if (const auto pattern = pattern_text(set_.trees, tree, kShown)) return cut(from_utf8("/" + *pattern + "/"));
     return nb::cast<std::string>(names_module().attr("language_name")(trees_.ast_of(tree, set_.trees)));
 }
 
@@ -383,6 +420,8 @@ void bind_rules(nb::module_& module) {
              "rules"_a)
         .def("replace", &Rules::replace, "terminals"_a)
         .def("read_as", &Rules::read_as, "terminals"_a, "ignored"_a)
+        .def("show_as", nb::overload_cast<const nb::dict&>(&Rules::show_as), "written"_a)
+        .def("is_read", &Rules::is_read, "terminal"_a)
         .def_prop_ro("is_plain", &Rules::is_plain)
         .def_prop_ro("start", &Rules::name_of_start)
         .def("bodies", &Rules::bodies)

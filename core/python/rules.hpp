@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "automata/shared_automata.hpp"
 #include "python/trees.hpp"
 #include "rules/numbering.hpp"
 #include "rules/rule_set.hpp"
@@ -33,6 +34,11 @@ public:
     void replace(const nb::dict& terminals);
     // How terminals are read, by name, and which are ignored.
     void read_as(const nb::dict& terminals, nb::handle ignored);
+    void read_as_text(const std::string& terminal, const std::string& text);
+    // How patterns are written, for messages about terminals without names.
+    void show_as(const std::string& terminal, const std::string& pattern);
+    void show_as(const nb::dict& written);
+    bool is_read(const std::string& terminal) const;
     // Whether Python has an automaton for nothing in it, and no tokens are counted.
     bool is_plain() const;
     // As the objects that Python has: bodies by name, and the ways to read terminals by name.
@@ -64,15 +70,22 @@ public:
     uint32_t start() const { return numbered().rule(set_.start); }
     const std::string& name_of_start() const { return set_.names[set_.start]; }
     RuleSet& set() { return set_; }
+    // Between objects of Python and their numbers here.
+    ExpressionId import(nb::handle expression);
+    nb::object exported(ExpressionId id);
+    TreeId tree_of(nb::handle regex) { return trees_.tree_of(regex, set_.trees); }
+    nb::object ast_of(TreeId tree) { return trees_.ast_of(tree, set_.trees); }
+    // To be called before nodes are made of trees: those of other automata are forgotten.
+    void use(const std::shared_ptr<SharedAutomata>& automata);
+    // To be called after numbers of terminals have changed their meaning.
+    void forget_exported() { exported_.clear(); }
 
 private:
     const NumberedRules& numbered() const;
-    ExpressionId import(nb::handle expression);
     LexemeTrees import_way(nb::handle lexeme);
     uint32_t rule_of(const std::string& name);
     uint32_t terminal_of(const std::string& name);
     uint32_t other_of(nb::handle object);
-    nb::object exported(ExpressionId id);
     nb::object made_of_parts(ExpressionId id);
     std::string name_of(const NumberedRules::Symbol& symbol);
     std::string name_of_terminal(uint32_t terminal);
@@ -84,6 +97,7 @@ private:
     std::vector<nb::object> others_;  // [number]
     std::unordered_map<std::string, uint32_t> rules_by_name_, terminals_by_name_;
     std::unordered_map<ExpressionId, nb::object> exported_;
+    std::shared_ptr<SharedAutomata> automata_;  // that the nodes of trees belong to
     std::unique_ptr<NumberedRules> numbered_;
     std::vector<std::pair<uint32_t, LexemeTrees>> added_ways_;
 };

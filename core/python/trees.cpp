@@ -2,10 +2,12 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
+#include "regex/pattern_text.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -29,7 +31,7 @@ nb::str str_of(const RegexTrees::Text& text) {
 
 namespace {
 
-// A tuple of what is made of each item.
+// A tuple of the objects made of each item.
 template <class Items, class Made>
 nb::object tuple_of(const Items& items, const Made& made) {
     nb::object out = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
@@ -176,6 +178,9 @@ public:
         return text ? nb::object(str_of(*text)) : nb::none();
     }
     std::optional<Ranges> first_characters(TreeId id) { return trees_.first_characters(checked(id)); }
+    std::optional<std::string> pattern_text(TreeId id, size_t most) {
+        return schemagen::pattern_text(trees_, checked(id), most);
+    }
     TreeId tree_of(nb::handle object) { return import_.tree_of(object, trees_); }
     nb::object ast_of(TreeId id) { return import_.ast_of(checked(id), trees_); }
     size_t size() { return trees_.size(); }
@@ -222,6 +227,7 @@ void bind_trees(nb::module_& module) {
         .def("size_of", as_call(&PythonTrees::size_of), "tree"_a, self)
         .def("only_text", as_call(&PythonTrees::only_text), "tree"_a, self)
         .def("first_characters", as_call(&PythonTrees::first_characters), "tree"_a, self)
+        .def("pattern_text", as_call(&PythonTrees::pattern_text), "tree"_a, "most"_a, self)
         .def("tree_of", as_call(&PythonTrees::tree_of), "regex"_a, self)
         .def("ast_of", as_call(&PythonTrees::ast_of), "tree"_a, self)
         .def("__len__", as_call(&PythonTrees::size), self);

@@ -26,7 +26,7 @@ public:
     TreeId tree_of(nanobind::handle object, RegexTrees& trees);
     nanobind::object ast_of(TreeId id, const RegexTrees& trees);
 
-    // Rounds of a repetition; None: without end.
+    // Rounds of a repetition, of which None is without end.
     static uint64_t count_of(nanobind::handle number);
 
 private:

@@ -85,7 +85,10 @@ public:
         uint64_t count;
     };
     NodeId node(TreeId id, Nodes& kernel);
-    // Makes what `node` needs for substrings of long texts, which takes a while: without the kernel, which others may use.
+    // For another kernel.
+    void forget_nodes() { nodes_.clear(); }
+    // Makes what `node` needs for substrings of long texts, which takes a while: without the kernel, which others may
+    // use.
     void make_tables();
     using Tables = std::vector<std::shared_ptr<const SubstringTable>>;
 

@@ -56,7 +56,8 @@ public:
     RegexTrees& trees() { return trees_; }
 
     // The expression with others in the place of some of its parts, simplified where that allows it. `known` holds them
-    // by the number of what they stand for, kUnknown for the rest, and gets the answers: shared parts are visited once.
+    // by the number of the part they stand for, kUnknown for the rest, and gets the answers: shared parts are visited
+    // once.
     using Known = std::vector<ExpressionId>;  // [expression], as far as it reaches
     static constexpr ExpressionId kUnknown = UINT32_MAX;
     ExpressionId substituted(ExpressionId id, Known& known);

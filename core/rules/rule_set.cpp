@@ -23,6 +23,21 @@ std::vector<uint32_t> called_in(const RuleExpressions& expressions, ExpressionId
     return out;
 }
 
+void drop_uncalled(RuleSet& set, const std::vector<std::vector<uint32_t>>& calls) {
+    std::vector<bool> is_called(set.bodies.size());
+    std::vector<uint32_t> todo{set.start};
+    is_called[set.start] = true;
+    while (!todo.empty()) {
+        poll();
+        const uint32_t rule = todo.back();
+        todo.pop_back();
+        for (uint32_t callee : calls[rule])
+            if (!is_called[callee]) is_called[callee] = true, todo.push_back(callee);
+    }
+    for (size_t rule = 0; rule < is_called.size(); ++rule)
+        if (!is_called[rule]) set.bodies[rule] = RuleSet::kAbsent;
+}
+
 namespace {
 
 // One search in depth, without recursion.

@@ -21,6 +21,7 @@ struct RuleSet {
         std::string name;
         std::vector<LexemeTrees> ways;
         bool ignored = false;
+        std::string shown = {};  // of one that its author has not named: how it is written
     };
 
     RuleSet() = default;
@@ -57,6 +58,8 @@ struct RuleSet {
 std::vector<uint32_t> called_in(const RuleExpressions& expressions, ExpressionId body);
 // Those in each body; of absent rules none.
 std::vector<std::vector<uint32_t>> calls_of(const RuleSet& set);
+// Leaves out the rules that the start does not call, however far around.
+void drop_uncalled(RuleSet& set, const std::vector<std::vector<uint32_t>>& calls);
 // The rules that call one another as groups, those they call before them (Tarjan 1972).
 std::vector<std::vector<uint32_t>> components_of(const std::vector<std::vector<uint32_t>>& calls);
 // The rules that derive some text: of symbols any has one.

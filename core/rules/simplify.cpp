@@ -23,7 +23,7 @@ public:
             return;
         }
         write_out();
-        drop_uncalled();
+        drop_uncalled(set_, calls_);
     }
 
 private:
@@ -90,24 +90,11 @@ private:
         const RegexTrees::Size size = set_.trees.size_of(expressions_.value(body));
         return size.operators <= WritingLimits::kOperators && size.height <= WritingLimits::kHeight;
     }
-    void drop_uncalled() {
-        std::vector<bool> is_called(set_.bodies.size());
-        std::vector<uint32_t> todo{set_.start};
-        is_called[set_.start] = true;
-        while (!todo.empty()) {
-            const uint32_t rule = todo.back();
-            todo.pop_back();
-            for (uint32_t callee : calls_[rule])
-                if (!is_called[callee]) is_called[callee] = true, todo.push_back(callee);
-        }
-        for (size_t rule = 0; rule < is_called.size(); ++rule)
-            if (!is_called[rule]) set_.bodies[rule] = RuleSet::kAbsent;
-    }
 
     RuleSet& set_;
     RuleExpressions& expressions_;
     std::vector<std::vector<uint32_t>> calls_;  // [rule]
-    RuleExpressions::Known known_;              // what is written out for calls
+    RuleExpressions::Known known_;              // the bodies that are written out for calls
     uint64_t room_ = WritingLimits::kAll;
 };
 

@@ -132,8 +132,7 @@ class Scanner:
             at: The place of the error.
             otherwise: The way out if there are none.
         """
-        names = ", ".join(list(known)[:8])
-        fix = f"rename one of its rules to {start}, or give its name as start=: {names}" if names else otherwise
+        fix = fix_of_start(start, known, otherwise)
         return self.error(f"the grammar has no rule {start!r} to start from", at, fix=fix)
 
     def count(self, digits: str, at: int) -> int:
@@ -197,6 +196,12 @@ class Scanner:
                 f"U+{digits.upper():.12} is not a character", at, why=why, fix="write the code point itself"
             )
         return point
+
+
+def fix_of_start(start: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the way out of a grammar without its start rule; arguments as for `Scanner.no_start`."""
+    names = ", ".join(list(known)[:8])
+    return f"rename one of its rules to {start}, or give its name as start=: {names}" if names else otherwise
 
 
 _RANGES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*")

@@ -327,6 +327,7 @@ class ContextFreeGrammar:
         left_out: Tokens that no text of it has, and that the rules do not name: special or added ones.
         marked: Bodies with marks, of rules with labelled parts: they derive the texts of the rules, or more, and tell the parts
             of a text that was accepted.
+        written: The patterns of terminals as they are written, for messages about those that have no name.
     """
 
     start: str
@@ -337,6 +338,7 @@ class ContextFreeGrammar:
     indentation: Indentation | None = None
     left_out: tuple[Token, ...] = ()
     marked: dict[str, Expression] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
 
 
 def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:

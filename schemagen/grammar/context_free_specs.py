@@ -43,8 +43,11 @@ class ContextFree(ABC, Generic[T_co]):
             LimitError: It is too long, nested too deep, or counts too far.
         """
 
-    def core_rules(self) -> _core.Rules | None:
+    def core_rules(self, languages: _core.Languages) -> _core.Rules | None:  # noqa: ARG002 - for others
         """Return the rules without the objects of `rules`, which take longer to make; None where only those will do.
+
+        Args:
+            languages: The place where languages are compared.
 
         Errors as for `rules`.
         """

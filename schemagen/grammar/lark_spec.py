@@ -158,21 +158,33 @@ class Lark(GrammarText):
         if self.dialect in _MATCHES:
             from schemagen.context_free.dialect.rules import read_dialect
 
-            text, others = self._parts
-            return read_dialect(text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect], others=others)
+            text, arguments = self._dialect_arguments
+            return read_dialect(text, **arguments)
         from schemagen.context_free.lark.reader import grammar_of, grammar_of_rules
 
         if self._needs_lark:
             return grammar_of(self._parser, self._bound, reserve_words=self.keywords is not None)
         return grammar_of_rules(self._source.rules(), self._bound, reserve_words=self.keywords is not None)
 
-    def core_rules(self) -> _core.Rules | None:
-        """Return the rules as the core has them, if lark has no part in them; see `ContextFree.core_rules`."""
-        if self.dialect in _MATCHES or self._needs_lark or self.bind:
-            return None
-        from schemagen.context_free.lark.reader import read_dynamic
+    def core_rules(self, languages: _core.Languages) -> _core.Rules | None:
+        """Return the rules as the core has them, if rules are all there is; see `ContextFree.core_rules`."""
+        if self.dialect in _MATCHES:
+            from schemagen.context_free.dialect.rules import plain_rules
 
+            text, arguments = self._dialect_arguments
+            return plain_rules(languages, text, **arguments)
+        if self.bind:
+            return None
+        from schemagen.context_free.lark.reader import core_rules_of, read_dynamic
+
+        if self._needs_lark:
+            return core_rules_of(self._parser, reserve_words=self.keywords is not None)
         return read_dynamic(self._source.rules(), reserve_words=self.keywords is not None)
+
+    @property
+    def _dialect_arguments(self) -> tuple[str, dict[str, Any]]:
+        text, others = self._parts
+        return text, {"start": self.start, "value": _json_of, "lexer": _MATCHES[self.dialect], "others": others}
 
     @property
     def _needs_lark(self) -> bool:

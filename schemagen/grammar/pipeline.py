@@ -168,13 +168,14 @@ def context_free_engine(
     spec: ContextFree[Any], vocabulary: Vocabulary, options: Options
 ) -> tuple[_core.Constraint, Vocabulary]:
     """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
+    from schemagen.engine.native.builder import builder_of
+    from schemagen.engine.native.context_free import compile_core_rules
     from schemagen.engine.tokens import marked_for, with_text_tokens
 
-    core_rules = spec.core_rules()
+    builder = builder_of(options)
+    core_rules = spec.core_rules(builder)
     if core_rules is not None:
-        from schemagen.engine.native.context_free import compile_core_rules
-
-        return compile_core_rules(core_rules, vocabulary, options), vocabulary
+        return compile_core_rules(core_rules, builder, vocabulary, options), vocabulary
     rules = with_text_tokens(spec.rules(), vocabulary)
     over = marked_for(rules, vocabulary)
     return engine_of_rules(rules, over, options), over

@@ -9,6 +9,7 @@ import pytest
 
 from schemagen import _core
 from schemagen.context_free import items, regular
+from schemagen.context_free.names import language_name
 from schemagen.context_free.regular_rules import shortest
 from schemagen.regex import ast
 
@@ -101,6 +102,21 @@ def test_other_trees_take_expressions_as_they_are(seed: int) -> None:
     for _, python in known:
         trees.tree_of(python)
     assert len(trees) == before
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_patterns_in_messages(seed: int) -> None:
+    """The core writes most of them itself, in the same way."""
+    trees, known = _program(seed)
+    written = 0
+    for native, python in known:
+        pattern = trees.pattern_text(native, 10**6)
+        if pattern is None or regular.only_text(python) is not None:
+            continue
+        assert f"/{pattern}/" == language_name(python, shorten=False)
+        assert (trees.pattern_text(native, 10) or "")[:10] == pattern[:10]
+        written += 1
+    assert written > 5
 
 
 def _has_operators(regex: ast.Regex) -> bool:

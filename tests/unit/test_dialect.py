@@ -13,10 +13,8 @@ import pytest
 
 import schemagen
 from schemagen.context_free.dialect.common import COMMON
-from schemagen.context_free.dialect.parameters import holds, read_condition, read_value, value_of
 from schemagen.context_free.dialect.rules import Lexer, read_dialect
-from schemagen.context_free.dialect.terminals import runs
-from schemagen.context_free.scanner import Scanner
+from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import ContextFreeGrammar, Text
 from schemagen.errors import (
     GrammarError,
@@ -155,6 +153,8 @@ ANY = [
     Case("what is ignored", 'start: A "b"\nA: /a+/\n%ignore /a/', ["aab"], ["b"]),
     Case("a bound", 'start: a ">"\na[max_chars=2]: /[^>]*/', [">", "a>", "é😀>"], ["abc>", ">>"]),
     Case("a bound for each call", 'start: a "-" a\na[max_chars=2]: "x"*', ["-", "xx-xx"], ["xxx-", "x-xxx"]),
+    Case("an empty head of a tool", 'start: tool* T\ntool: head "x"\nhead[lazy]: ""\nT: /y*/', ["xxy", ""], ["yx"]),
+    Case("a label that no text reaches", 'start: x | "z"\nx: b N\nb[capture]: "q" "r"\nN: "a" & "b"', ["z"], ["qr"]),
     Case("a bound of nothing", 'start: a ">"\na[max_chars=0]: /x*/', [">"], ["x>"]),
     Case("a bound of a lazy rule", 'start: a ">"\na[max_chars=3, lazy]: /[a-z]*;/', [";>", "ab;>"], ["abc;>", ";;>"]),
     Case("a bound with a stop", 'start: a ">"\na[max_chars=3, stop="bb"]: /[a-z]*/', ["bb>", "abb>"], ["aabb>", "aaa>", "a>"]),
@@ -289,8 +289,12 @@ def test_terminals_of_the_library(name: str) -> None:
 
 def test_runs_of_chunks() -> None:
     """All runs are found, and nothing else."""
-    chunks = ("a", "ab", "", "b", "a", "c", "ab")
-    language = runs(chunks)
+    chunks = ["a", "ab", "", "b", "a", "c", "ab"]
+    grammar = f'start: %regex {{"substring_chunks": {json.dumps(chunks)}}}'
+    simple = simplified(read_dialect(grammar, value=value_of_schema, lexer="any"))
+    body = simple.rules[simple.start]
+    assert isinstance(body, Text)
+    language = body.regex
     expected = {"".join(chunks[i:j]) for i in range(len(chunks) + 1) for j in range(i, len(chunks) + 1)}
     found = {"".join(t) for n in range(9) for t in itertools.product("abc", repeat=n) if matches(language, "".join(t))}
     assert found == {each for each in expected if len(each) < 9}
@@ -318,7 +322,10 @@ def test_runs_of_chunks() -> None:
 )
 def test_functions_of_a_parameter(function: str, parameter: int, result: int) -> None:
     """Each function is what llguidance's page says."""
-    assert value_of(read_value(Scanner(function)), parameter) == result
+    rules = f'b::_: "yes" %if eq(_, {result}) | "no" %if ne(_, {result})'
+    spec = Dialect(f"start: a::{parameter}\na::_: b::{function}\n{rules}")
+    assert derives(spec, "yes")
+    assert not derives(spec, "no")
 
 
 @pytest.mark.parametrize(
@@ -348,8 +355,10 @@ def test_functions_of_a_parameter(function: str, parameter: int, result: int) ->
 )
 def test_conditions_on_a_parameter(condition: str, those_that_hold: set[int]) -> None:
     """Each condition is what llguidance's page says."""
-    read = read_condition(Scanner(condition))
-    assert {parameter for parameter in range(8) if holds(read, parameter)} == those_that_hold
+    rule = f'a::_: "yes" %if {condition} | "no" %if not({condition})'
+    specs = [Dialect(f"start: a::{parameter}\n{rule}") for parameter in range(8)]
+    assert {parameter for parameter, spec in enumerate(specs) if derives(spec, "yes")} == those_that_hold
+    assert all(derives(spec, "yes") != derives(spec, "no") for spec in specs)
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -685,6 +694,12 @@ ANY_ERRORS = [
     ("start: /a.)(/", GrammarSyntaxError, 11, "cannot be read"),
     ("start: /a/x", GrammarSyntaxError, 8, "flag 'x'"),
 ]
+
+
+def test_labels_within_a_bound_are_refused() -> None:
+    """A rule with a bound is one terminal, whose parts are not told apart."""
+    with pytest.raises(UnsupportedGrammarError, match="the rule 'a' with a label, within a rule with max_chars="):
+        Dialect('start[max_chars=3]: a ";"\na[capture]: "x" "y"', lexer="any").rules()
 
 
 @pytest.mark.parametrize(("grammar", "kind", "column", "fact"), ANY_ERRORS, ids=[each[0] for each in ANY_ERRORS])

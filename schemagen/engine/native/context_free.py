@@ -178,13 +178,15 @@ def _compile(
     return Labelable(constraint, tuple(guests), empty)
 
 
-def compile_core_rules(rules: _core.Rules, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
+def compile_core_rules(
+    rules: _core.Rules, builder: _core.Builder, vocabulary: Vocabulary, options: Options
+) -> _core.Constraint:
     """Return the constraint of rules without tokens, guests and tables; errors as for `compile_context_free`."""
     text = _simplified_text(rules)
     if text is not None:
         return compile_pattern(text, vocabulary, options)
     rules.number()
-    constraint = builder_of(options).context_free(rules, options.limits.max_alternatives, vocabulary.tables, [])
+    constraint = builder.context_free(rules, options.limits.max_alternatives, vocabulary.tables, [])
     if constraint is None:
         raise _unreadable(rules)
     return constraint
