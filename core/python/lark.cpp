@@ -14,6 +14,7 @@
 
 #include "notation/lark_reader.hpp"
 #include "python/rules.hpp"
+#include "rules/longest_match.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -75,6 +76,18 @@ struct Request {
     int lark;
 };
 
+// Reads it in the core if its text is literal, or if `re` is seen to take its longest match. Else Python does.
+void read_terminal(Rules& rules, const LarkGrammar::Terminal& terminal, bool takes_longest) {
+    if (terminal.text) {
+        rules.read_as_text(terminal.name, *terminal.text);
+        return;
+    }
+    rules.show_as(terminal.name, terminal.pattern);
+    if (!takes_longest) return;
+    if (const auto texts = longest_match(rules.set().trees, terminal.pattern))
+        rules.read_as_longest(terminal.name, *texts);
+}
+
 LarkGrammar read(const Request& request) {
     Work call(Work::kNoEnd, Work::Manner::kKeep);
     PythonHost asked(request.host);
@@ -98,18 +111,16 @@ nb::tuple read_items(const std::string& text, const std::string& start, nb::hand
     return nb::make_tuple(terminals, found.symbols, found.rules, found.ignored, found.declared);
 }
 
-// Terminals, those that rules use, the rules, which know how literals are read, ignored and declared terminals.
+// Terminals, those that rules use, the rules, which know how some terminals are read, ignored and declared terminals.
+// `takes_longest`: the lexer takes the match of `re`.
 nb::tuple read_rules(const std::string& text, const std::string& start, nb::handle host, bool keeps_all,
-                     const std::vector<std::string>& kept_terminals, int lark) {
+                     const std::vector<std::string>& kept_terminals, int lark, bool takes_longest) {
     const LarkGrammar found = read({text, start, host, keeps_all, kept_terminals, lark});
     auto rules = std::make_unique<Rules>(start, found.symbols, found.rules);
     nb::list terminals, used;
     for (const LarkGrammar::Terminal& each : found.terminals) {
         terminals.append(nb::make_tuple(each.name, each.pattern, each.is_literal));
-        if (each.text)
-            rules->read_as_text(each.name, *each.text);
-        else
-            rules->show_as(each.name, each.pattern);
+        read_terminal(*rules, each, takes_longest);
     }
     for (const auto& [name, is_terminal] : found.symbols)
         if (is_terminal) used.append(name);
@@ -120,8 +131,8 @@ nb::tuple read_rules(const std::string& text, const std::string& start, nb::hand
 
 void bind_lark(nb::module_& module) {
     module.def("read_lark", &read_items, "text"_a, "start"_a, "host"_a, "keeps_all"_a, "kept_terminals"_a, "lark"_a);
-    module.def("rules_of_lark", &read_rules, "text"_a, "start"_a, "host"_a, "keeps_all"_a, "kept_terminals"_a,
-               "lark"_a);
+    module.def("rules_of_lark", &read_rules, "text"_a, "start"_a, "host"_a, "keeps_all"_a, "kept_terminals"_a, "lark"_a,
+               "takes_longest"_a);
 }
 
 }  // namespace schemagen

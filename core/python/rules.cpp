@@ -185,6 +185,16 @@ void Rules::read_as_text(const std::string& terminal, const std::string& text) {
     set_.terminals[terminal_of(terminal)].ways = {{tree, RegexTrees::kEmpty, false}};
 }
 
+void Rules::read_as_longest(const std::string& terminal, TreeId texts) {
+    const TreeId some = set_.trees.nonempty(texts);
+    set_.terminals[terminal_of(terminal)].ways = {{some, some, false}};
+}
+
+void Rules::read_alike(const std::string& terminal, const std::string& other) {
+    const std::vector<LexemeTrees> ways = set_.terminals[terminal_of(other)].ways;
+    set_.terminals[terminal_of(terminal)].ways = ways;
+}
+
 void Rules::show_as(const std::string& terminal, const std::string& pattern) {
     std::u32string shown = U"/";
     for (char32_t character : from_utf8(pattern)) shown += without_controls(character);
@@ -421,6 +431,7 @@ void bind_rules(nb::module_& module) {
         .def("replace", &Rules::replace, "terminals"_a)
         .def("read_as", &Rules::read_as, "terminals"_a, "ignored"_a)
         .def("show_as", nb::overload_cast<const nb::dict&>(&Rules::show_as), "written"_a)
+        .def("read_alike", &Rules::read_alike, "terminal"_a, "other"_a)
         .def("is_read", &Rules::is_read, "terminal"_a)
         .def_prop_ro("is_plain", &Rules::is_plain)
         .def_prop_ro("start", &Rules::name_of_start)

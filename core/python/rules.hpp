@@ -35,6 +35,8 @@ public:
     // How terminals are read, by name, and which are ignored.
     void read_as(const nb::dict& terminals, nb::handle ignored);
     void read_as_text(const std::string& terminal, const std::string& text);
+    void read_as_longest(const std::string& terminal, TreeId texts);
+    void read_alike(const std::string& terminal, const std::string& other);
     // How patterns are written, for messages about terminals without names.
     void show_as(const std::string& terminal, const std::string& pattern);
     void show_as(const nb::dict& written);

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "regex/pattern_text.hpp"
+#include "regex/plain_patterns.hpp"
+#include "rules/longest_match.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -151,6 +153,22 @@ nb::object TreeImport::ast_of(TreeId id, const RegexTrees& trees) {
 
 namespace {
 
+PatternDialect dialect_of(std::string_view name) {
+    if (name == "python") return PatternDialect::kPython;
+    if (name == "rust") return PatternDialect::kRust;
+    if (name == "ecma-262") return PatternDialect::kEcma;
+    throw nb::value_error("there is no such dialect of patterns");
+}
+
+// Of a str; nothing if it has a half of a surrogate pair.
+std::optional<std::string_view> utf8_of(const nb::str& text) {
+    Py_ssize_t size = 0;
+    if (const char* begin = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) return std::string_view(begin, size);
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
+    PyErr_Clear();
+    return std::nullopt;
+}
+
 // Trees with their import, as Python has them: ids are checked.
 class PythonTrees {
 public:
@@ -181,6 +199,18 @@ public:
     std::optional<std::string> pattern_text(TreeId id, size_t most) {
         return schemagen::pattern_text(trees_, checked(id), most);
     }
+    std::optional<std::pair<TreeId, bool>> plain_pattern(const nb::str& pattern, const std::string& dialect) {
+        const auto utf8 = utf8_of(pattern);
+        const auto found =
+            utf8 ? schemagen::plain_pattern(trees_, *utf8, dialect_of(dialect)) : std::optional<PlainPattern>();
+        if (!found) return std::nullopt;
+        return std::pair(found->tree, found->prefers_nothing);
+    }
+    std::optional<TreeId> plain_search(const nb::str& pattern, const std::string& dialect) {
+        const auto utf8 = utf8_of(pattern);
+        return utf8 ? schemagen::plain_search(trees_, *utf8, dialect_of(dialect)) : std::nullopt;
+    }
+    bool is_deterministic(TreeId id) { return schemagen::is_deterministic(trees_, checked(id)); }
     TreeId tree_of(nb::handle object) { return import_.tree_of(object, trees_); }
     nb::object ast_of(TreeId id) { return import_.ast_of(checked(id), trees_); }
     size_t size() { return trees_.size(); }
@@ -209,6 +239,33 @@ auto as_call(Result (PythonTrees::*method)(Arguments...)) {
 
 }  // namespace
 
+namespace {
+
+// A plain pattern as an object of Python, or None. Without a tree that others use: most are read once in a process.
+nb::object plain_regex(const nb::str& pattern, const std::string& dialect, bool search) {
+    const Work call(Work::kNoEnd, Work::Manner::kKeep);
+    const auto utf8 = utf8_of(pattern);
+    if (!utf8) return nb::none();
+    RegexTrees trees;
+    std::optional<TreeId> tree;
+    if (search)
+        tree = plain_search(trees, *utf8, dialect_of(dialect));
+    else if (const auto plain = plain_pattern(trees, *utf8, dialect_of(dialect)))
+        tree = plain->tree;
+    return tree ? TreeImport().ast_of(*tree, trees) : nb::none();
+}
+
+// The texts of a pattern of which `re` takes the longest, or None.
+nb::object longest_match_of(const nb::str& pattern) {
+    const Work call(Work::kNoEnd, Work::Manner::kKeep);
+    const auto utf8 = utf8_of(pattern);
+    RegexTrees trees;
+    const auto texts = utf8 ? longest_match(trees, *utf8) : std::nullopt;
+    return texts ? TreeImport().ast_of(*texts, trees) : nb::none();
+}
+
+}  // namespace
+
 void bind_trees(nb::module_& module) {
     const auto self = nb::lock_self();
     nb::class_<PythonTrees>(module, "RegexTrees")
@@ -228,9 +285,14 @@ void bind_trees(nb::module_& module) {
         .def("only_text", as_call(&PythonTrees::only_text), "tree"_a, self)
         .def("first_characters", as_call(&PythonTrees::first_characters), "tree"_a, self)
         .def("pattern_text", as_call(&PythonTrees::pattern_text), "tree"_a, "most"_a, self)
+        .def("plain_pattern", as_call(&PythonTrees::plain_pattern), "pattern"_a, "dialect"_a, self)
+        .def("plain_search", as_call(&PythonTrees::plain_search), "pattern"_a, "dialect"_a, self)
+        .def("is_deterministic", as_call(&PythonTrees::is_deterministic), "tree"_a, self)
         .def("tree_of", as_call(&PythonTrees::tree_of), "regex"_a, self)
         .def("ast_of", as_call(&PythonTrees::ast_of), "tree"_a, self)
         .def("__len__", as_call(&PythonTrees::size), self);
+    module.def("longest_match", &longest_match_of, "pattern"_a);
+    module.def("plain_regex", &plain_regex, "pattern"_a, "dialect"_a, "search"_a);
 }
 
 }  // namespace schemagen

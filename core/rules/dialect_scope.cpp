@@ -12,7 +12,11 @@ using NodeKind = DialectNode::Kind;
 
 DialectScope::DialectScope(const DialectGrammar& grammar, std::string prefix, bool is_rust, RegexTrees& trees,
                            DialectPlaces& places, DialectRulesHost& host)
-    : grammar_(grammar), prefix_(std::move(prefix)), trees_(trees), host_(host), terminals_(grammar, trees, host) {
+    : grammar_(grammar),
+      prefix_(std::move(prefix)),
+      trees_(trees),
+      host_(host),
+      terminals_(grammar, is_rust, trees, host) {
     for (const DialectDefinition& each : grammar.rules) check(each, is_rust);
     for (const DialectDefinition& each : grammar.terminals) check(each, is_rust);
     terminals_.resolve();

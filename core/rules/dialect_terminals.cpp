@@ -4,6 +4,7 @@
 #include <span>
 
 #include "notation/python_repr.hpp"
+#include "regex/plain_patterns.hpp"
 #include "rules/dialect_shapes.hpp"
 #include "rules/simplify.hpp"
 #include "util/utf8.hpp"
@@ -69,8 +70,13 @@ std::string kind_in_words(NodeKind kind) {
 
 }  // namespace
 
-DialectTerminals::DialectTerminals(const DialectGrammar& grammar, RegexTrees& trees, DialectRulesHost& host)
-    : grammar_(grammar), trees_(trees), host_(host), imported_(grammar.imported.begin(), grammar.imported.end()) {}
+DialectTerminals::DialectTerminals(const DialectGrammar& grammar, bool is_rust, RegexTrees& trees,
+                                   DialectRulesHost& host)
+    : grammar_(grammar),
+      is_rust_(is_rust),
+      trees_(trees),
+      host_(host),
+      imported_(grammar.imported.begin(), grammar.imported.end()) {}
 
 void DialectTerminals::resolve() {
     for (const DialectDefinition& root : grammar_.terminals) {
@@ -131,7 +137,7 @@ TreeId DialectTerminals::language(const DialectNode& node) {
         case NodeKind::kLiteral:
             if (!node.ignore_case || node.text.empty()) return literal(node);
             return asked([&] { return host_.in_any_case(node.text); });
-        case NodeKind::kPattern: return asked([&] { return host_.pattern(node.text, node.flags, node.place); });
+        case NodeKind::kPattern: return asked([&] { return pattern(node); });
         case NodeKind::kRange: return trees_.chars({{from_utf8(node.text)[0], from_utf8(node.flags)[0]}});
         case NodeKind::kSubstring: return asked([&] { return substring(node); });
         case NodeKind::kNegation: return trees_.complement(language(*node.parts[0]));
@@ -146,6 +152,16 @@ TreeId DialectTerminals::language(const DialectNode& node) {
 }
 
 TreeId DialectTerminals::literal(const DialectNode& node) { return trees_.literal(from_utf8(node.text)); }
+
+// The dot of xgrammar is not that of ECMA-262.
+TreeId DialectTerminals::pattern(const DialectNode& node) {
+    const bool is_plain = node.flags.empty() && (is_rust_ || node.text.find('.') == std::string::npos);
+    if (is_plain)
+        if (const auto plain =
+                plain_pattern(trees_, node.text, is_rust_ ? PatternDialect::kRust : PatternDialect::kEcma))
+            return plain->tree;
+    return host_.pattern(node.text, node.flags, node.place);
+}
 
 TreeId DialectTerminals::substring(const DialectNode& node) {
     std::vector<std::u32string> chunks;

@@ -17,8 +17,8 @@ namespace schemagen {
 
 class DialectTerminals {
 public:
-    // Of a grammar all of whose names are defined.
-    DialectTerminals(const DialectGrammar& grammar, RegexTrees& trees, DialectRulesHost& host);
+    // Of a grammar all of whose names are defined. `is_rust`: its patterns are those of Rust, and not of ECMA-262.
+    DialectTerminals(const DialectGrammar& grammar, bool is_rust, RegexTrees& trees, DialectRulesHost& host);
 
     // Works out all terminals. Throws NotationError if one cannot be read, calls itself or is too large.
     void resolve();
@@ -37,15 +37,17 @@ private:
     TreeId called(const DialectNode& name);
     TreeId literal(const DialectNode& node);
     TreeId joined(const DialectNode& node);
+    TreeId pattern(const DialectNode& node);
     TreeId substring(const DialectNode& node);
 
     const DialectGrammar& grammar_;
+    const bool is_rust_;
     RegexTrees& trees_;
     DialectRulesHost& host_;
     std::unordered_set<std::string_view> imported_;
     std::unordered_map<const DialectDefinition*, TreeId> known_;
     std::unordered_set<const DialectDefinition*> open_;
-    std::unordered_map<const DialectNode*, TreeId> asked_;  // what the host answered
+    std::unordered_map<const DialectNode*, TreeId> asked_;  // patterns and the like
     uint64_t written_ = 0;                                  // operators of all terminals
 };
 

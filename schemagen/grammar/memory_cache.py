@@ -61,6 +61,16 @@ def _trim() -> None:
         trim(ctypes.c_size_t(0))
 
 
+class _Entry:
+    """A grammar, and its bytes when they were counted last."""
+
+    __slots__ = ("grammar", "size")
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self.size = 0
+
+
 class GrammarMemory:
     """Grammars by key; the one that was not asked for the longest time goes first. Safe to share between threads.
 
@@ -76,7 +86,7 @@ class GrammarMemory:
         self._forget()
 
     def _forget(self) -> None:
-        self._entries: OrderedDict[Hashable, tuple[Grammar, int]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._bytes = self._hits = self._misses = self._insertions = 0
 
     def get(self, key: Hashable) -> Grammar | None:
@@ -88,23 +98,23 @@ class GrammarMemory:
                 return None
             self._hits += 1
             self._entries.move_to_end(key)
-            self._measure(key, *known)
-            return known[0]
+            self._measure(known)
+            return known.grammar
 
     def put(self, key: Hashable, grammar: Grammar) -> Grammar:
         """Keep a grammar; return it, or the one that another thread put there meanwhile."""
         with self._lock:
             known = self._entries.get(key)
             if known is not None:
-                return known[0]
-            self._entries[key] = (grammar, 0)
-            self._measure(key, grammar, 0)
+                return known.grammar
+            self._entries[key] = made = _Entry(grammar)
+            self._measure(made)
             self._insertions += 1
             if self._insertions % RECOUNT_EVERY == 0:
                 self._recount()
             while len(self._entries) > self.max_grammars or (self._bytes > self.max_bytes and len(self._entries) > 1):
-                _, (_, size) = self._entries.popitem(last=False)
-                self._bytes -= size
+                _, oldest = self._entries.popitem(last=False)
+                self._bytes -= oldest.size
             return grammar
 
     def clear(self) -> None:
@@ -129,15 +139,14 @@ class GrammarMemory:
                 generations,
             )
 
-    def _measure(self, key: Hashable, grammar: Grammar, before: int) -> None:
-        size = grammar.memory_bytes
-        if size != before:
-            self._bytes += size - before
-            self._entries[key] = (grammar, size)
+    def _measure(self, entry: _Entry) -> None:
+        before, entry.size = entry.size, entry.grammar.memory_bytes
+        self._bytes += entry.size - before
 
     def _recount(self) -> None:
-        for key, (grammar, size) in self._entries.items():
-            self._measure(key, grammar, size)  # replaces values, never adds a key
+        # Those of an OrderedDict look each key up: an interrupt while a key is hashed becomes a KeyError there.
+        for entry in list(dict.values(self._entries)):
+            self._measure(entry)
 
 
 def _shared_memory() -> tuple[int, int]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from schemagen.errors import LimitError, UnsupportedPatternError
+from schemagen.errors import LimitError, SchemagenError, UnsupportedPatternError
 from schemagen.regex.assertions import NotAlgebraicError, Translator, join, top_level_look_behinds
 from schemagen.regex.ast import ANY_STRING, EPSILON, Regex, union
 from schemagen.regex.automaton import pattern_language
@@ -92,10 +92,25 @@ def parse_rust(pattern: str, *, search: bool = True) -> Regex:
 
 @lru_cache(maxsize=1024)
 def _language(pattern: str, *, dialect: PatternDialect, search: bool, text_groups: bool = False) -> Regex:
-    """Parse and translate; an error of the translation, which does not know the text, gets its position here.
+    """Return the language of a pattern.
 
-    Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms.
+    Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms. The core
+    reads plain ones (core/regex/plain_patterns.hpp), as the parsers here would.
     """
+    plain = None if text_groups else _plain(pattern, dialect, search=search)
+    return parse_any(pattern, dialect, search=search, text_groups=text_groups) if plain is None else plain
+
+
+def _plain(pattern: str, dialect: PatternDialect, *, search: bool) -> Regex | None:
+    try:
+        from schemagen import _core
+    except (ImportError, SchemagenError):  # the reference engine needs no core
+        return None
+    return _core.plain_regex(pattern, dialect, search)
+
+
+def parse_any(pattern: str, dialect: PatternDialect, *, search: bool, text_groups: bool = False) -> Regex:
+    """Return the language of a pattern, plain or not; arguments and errors as for `parse_pattern`."""
     syntax = _syntax(pattern, dialect, text_groups=text_groups)
     try:
         return denote(syntax, search=search)

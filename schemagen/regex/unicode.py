@@ -101,21 +101,14 @@ _WHITE_SPACE: Ranges = normalise_ranges(
 #: The planes that may have characters with properties; the others are unassigned or private in each version of Unicode.
 _PLANES = (0, 1, 2, 3, 14)
 _PLANE, _BLOCK = 0x10000, 0x100
-#: The ideographic space: no white space comes after it in any version of Unicode.
-_LAST_SPACE = 0x3000
 
 
 def _planes() -> Iterator[tuple[int, str]]:
     """Yield the texts of all characters of each plane, and where it begins."""
     for plane in _PLANES:
         start = plane * _PLANE
-        yield start, _characters(range(start, start + _PLANE))
-
-
-def _characters(points: range) -> str:
-    """Return the text of some code points."""
-    encoding = f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}"
-    return array("I", points).tobytes().decode(encoding, "surrogatepass")
+        points = array("I", range(start, start + _PLANE))
+        yield start, points.tobytes().decode(f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}", "surrogatepass")
 
 
 def _where(predicate: Callable[[str], bool]) -> Ranges:
@@ -217,10 +210,11 @@ def parse_table(table: str) -> Iterable[tuple[int, int]]:
 @lru_cache(maxsize=3)
 def python_class(letter: str) -> Ranges:
     r"""Return `\d`, `\s` or `\w` of Python's `re` for `str` patterns."""
+    if letter == "s":
+        return normalise_ranges((*_WHITE_SPACE, (0x1C, 0x1F)))  # in each version of Unicode
     found = re.compile(rf"\{letter}+").finditer
-    places = [(0, _characters(range(_LAST_SPACE + 1)))] if letter == "s" else _planes()
     return normalise_ranges(
-        (start + run.start(), start + run.end() - 1) for start, text in places for run in found(text)
+        (start + run.start(), start + run.end() - 1) for start, text in _planes() for run in found(text)
     )
 
 

@@ -8,7 +8,9 @@ import re
 
 import pytest
 
+from schemagen import _core
 from schemagen.context_free.lark.python_re import branches_of, is_simple
+from schemagen.regex.dialects import parse_any
 
 CHARACTERS, LONGEST = "abcA|", 4
 TEXTS = ["".join(text) for length in range(LONGEST + 1) for text in itertools.product(CHARACTERS, repeat=length)]
@@ -45,11 +47,46 @@ def test_where_it_says_so_re_takes_the_longest_match() -> None:
     assert branched > 50
 
 
+def _rounds(generator: random.Random) -> str:
+    """A repetition between characters, or a choice of texts."""
+    texts = ["a", "b", "ab", "ba", "aab", "[ab]", "[^a]", "c", "aa", "bb"]
+    if generator.random() < 0.3:
+        return (
+            f"(?:{'|'.join(generator.choices(['a', 'b', 'ab', 'ba', 'aab', 'abc', 'c'], k=generator.randint(2, 4)))})"
+        )
+    inner = "|".join(generator.choices(texts, k=generator.randint(1, 3)))
+    sign = generator.choice(["*", "+", "?", "{1,2}", "{2}"])
+    begin, end = ("".join(generator.choices(["a", "b", "[ab]"], k=generator.randint(0, 2))) for _ in range(2))
+    return f"{begin}({inner}){sign}{end}"
+
+
+def test_where_the_core_says_so_re_takes_the_longest_match() -> None:
+    """Of repetitions between characters, and of choices of texts."""
+    generator, longest = random.Random(6), 0
+    for _ in range(1_500):
+        pattern = _rounds(generator)
+        regex = _core.longest_match(pattern)
+        if regex is None:
+            continue
+        longest += 1
+        assert regex == parse_any(pattern, "python", search=False)
+        compiled = re.compile(pattern)
+        for text in TEXTS:
+            found = compiled.match(text)
+            ends = [end for end in range(len(text) + 1) if compiled.fullmatch(text, 0, end)]
+            assert (found and found.end()) == max(ends, default=None), (pattern, text)
+    assert longest > 500
+
+
 @pytest.mark.parametrize(
     ("pattern", "simple"),
     [
         (r"0[xX][0-9a-f]+|[0-9]+(\.[0-9]*)?", True),  # two branches begin alike, and neither goes on as the other
         (r"/\*([^*]|\*+[^*/])*\*+/", True),  # ambiguous, but no comment begins another one
+        (r"'([^']|'')*'", True),  # the text tells where each round ends
+        (r"'([^']|'')*''?", False),
+        ("(?:<>|<=|<)", True),
+        ("(?:<|<=)", False),
         (r"a*?b", True),
         (r"ab|a", True),
         (r"a|ab", False),

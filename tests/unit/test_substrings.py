@@ -381,7 +381,7 @@ def test_pure_python_is_for_shorter_texts() -> None:
 
 def test_the_time_limit_holds() -> None:
     """A text that takes longer is given up."""
-    with pytest.raises(LimitError, match="worked for"):
+    with pytest.raises(LimitError, match=r"(worked|compiled) for"):
         schemagen.compile(substring_of("ab" * 1_000_000), BYTES, limits=schemagen.Limits(max_seconds=0.01), cache=None)
 
 

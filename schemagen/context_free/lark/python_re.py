@@ -25,6 +25,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemagen import _core
 from schemagen.context_free.items import first_characters, is_deterministic
 from schemagen.context_free.regular import goes_on_as, only_text
 from schemagen.context_free.syntax import MARK, Lexeme
@@ -80,7 +81,7 @@ def is_simple(pattern: str) -> bool:
     It does if it never has to choose; if no text begins with another one, so that there is one match at most; and if it takes
     the first of some branches, none of which has a longer text where an earlier one matches.
     """
-    if _literal(pattern) is not None:
+    if _literal(pattern) is not None or _core.longest_match(pattern) is not None:
         return True
     tree: Any = parser.parse(pattern)
     if not _has_choices(tree) and not _prefers_nothing(tree) and is_deterministic(parse_python(pattern)):
@@ -213,7 +214,7 @@ def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: t
         own = language_of(pattern)
         text = ast.conjunction(
             own if only is None else ast.conjunction(own, language_of(only)),
-            *(ast.complement(language_of(each)) for each in but_not),
+            *([ast.complement(ast.union(*map(language_of, but_not)))] if but_not else []),
             *map(_not_begun, rivals),
         )
         return Lexeme(text, longer=ast.union(own, *map(language_of, rivals)))

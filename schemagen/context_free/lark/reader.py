@@ -238,22 +238,26 @@ def _indentation(indenter: Any) -> Indentation | None:
 
 
 def _dynamic(read: LarkRules) -> dict[str, tuple[Lexeme, ...]]:
-    """Return for each terminal its own match, whatever the others match; literals are left out that the rules know."""
+    """Return for each terminal its own match, whatever the others match; those are left out that the rules know how to read."""
     match = matched_whole if read.lexer == "dynamic_complete" else matched
     return {name: (match(pattern),) for name, pattern, _ in read.terminals if not read.rules.is_read(name)}
 
 
 def _ignored(read: LarkRules, terminals: dict[str, tuple[Lexeme, ...]]) -> dict[str, tuple[Lexeme, ...]]:
-    """Return how the terminals are read that are ignored, given how they are read where rules expect them."""
-    own = ignored_terminals(read)
+    """Return how the terminals are read that are ignored, given how they are read where rules expect them.
+
+    Those that the rules know how to read are ignored as such.
+    """
     patterns = {name: pattern for name, pattern, _ in read.terminals}
-    takes_any = read.lexer == "dynamic_complete"
-    return {
-        new: (matched(patterns[name]),)
-        if name in patterns and (takes_any or name not in terminals)
-        else terminals[name]
-        for name, new in own.items()
-    }
+    found: dict[str, tuple[Lexeme, ...]] = {}
+    for name, new in ignored_terminals(read).items():
+        if read.lexer == "dynamic_complete" and name in patterns:
+            found[new] = (matched(patterns[name]),)
+        elif name in terminals:
+            found[new] = terminals[name]
+        else:
+            read.rules.read_alike(new, name)
+    return found
 
 
 def _grouped(ways: Ways) -> dict[str, tuple[Lexeme, ...]]:

@@ -129,7 +129,8 @@ class LarkSource:
         host = Host(self.path, options.get("import_paths", ()), library_only=self.imports == "library")
         indents = options.get("postlex")
         kept = [] if indents is None else [indents.newline]
-        found = _core.rules_of_lark(text, self.start, host, options.get("keep_all_tokens", False), kept, lark)
+        keeps_all, takes_longest = options.get("keep_all_tokens", False), self.lexer == "dynamic"
+        found = _core.rules_of_lark(text, self.start, host, keeps_all, kept, lark, takes_longest)
         return LarkRules(self.start, self.lexer, text, *found)
 
     def parser_of(self, definitions: str = "") -> Lark:
