@@ -63,20 +63,28 @@ void ContextFreeGrammar::find_nullable() {
     }
 }
 
+// Calls of rules that may be empty have neighbours beyond them, as optional symbols have (items.hpp).
 void ContextFreeGrammar::close_items() {
     closures_.resize(item_count());
     ends_.resize(item_count());
+    std::vector<ItemId> met_from(item_count(), UINT32_MAX);  // [item] the last one whose closure has it
+    size_t neighbours = 0;                                   // in the rule
     for (ItemId item = 0; item < item_count(); ++item) {
         poll();
+        if (item && rule_of_[item] != rule_of_[item - 1]) neighbours = 0;
         std::vector<ItemId>& closure = closures_[item];
         closure = {item};
+        met_from[item] = item;
         for (size_t k = 0; k < closure.size(); ++k) {
             ends_[item] = ends_[item] || accepting_[closure[k]];
             for (const Edge& edge : edges_[closure[k]])
-                if (nullable(edge.symbol) && std::find(closure.begin(), closure.end(), edge.target) == closure.end())
+                if (nullable(edge.symbol) && std::exchange(met_from[edge.target], item) != item)
                     closure.push_back(edge.target);
         }
+        neighbours += closure.size() - 1;
+        if (neighbours > kMostNeighbours) throw TooManyNeighbours();
         std::sort(closure.begin(), closure.end());
+        closure.shrink_to_fit();
     }
 }
 

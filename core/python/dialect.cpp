@@ -165,7 +165,7 @@ nb::tuple read(Languages& languages, const std::string& text, const std::string&
     DialectReading reading(rules->set(), parser_host, rules_host);
     try {
         {
-            Work call(Work::kNoEnd, Work::Manner::kKeep);
+            const Work call = languages.reading();
             reading.read(text, {start, longest});
             write_out_bounded(reading, *rules, host);
         }

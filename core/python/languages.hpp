@@ -81,6 +81,8 @@ public:
         return shared_->kernel.is_empty(node);
     }
 
+    // For the time in which the interpreter reads, without the automata.
+    Work reading() const { return Work(budget_.max_seconds, Work::Manner::kKeep, began_); }
     // Tells the terminals of a grammar apart that compete.
     void resolve(DialectReading& reading, Rules& rules) {
         {

@@ -40,7 +40,7 @@ Nodes::Nodes() {
 }
 
 NodeId Nodes::intern(Node node, const std::vector<NodeId>& kids) {
-    poll();
+    for (size_t parts = 0; parts <= kids.size(); parts += 64) poll();
     uint64_t hash = mix(static_cast<uint64_t>(node.kind) * 31 + static_cast<uint64_t>(node.phase), node.a);
     hash = mix(mix(hash, node.b), node.c);
     for (NodeId kid : kids) hash = mix(hash, kid);
@@ -52,7 +52,7 @@ NodeId Nodes::intern(Node node, const std::vector<NodeId>& kids) {
     });
     if (known != HashIndex::kNone) return known;
     before_write();
-    if (budget_) budget_->add_node();
+    if (budget_) budget_->add_node(kids.size());
     constexpr size_t kMany = 1 << 16;  // moving them all takes some milliseconds
     const bool is_full =
         index_.is_full() || nodes_.size() == nodes_.capacity() || kid_pool_.size() + kids.size() > kid_pool_.capacity();
@@ -348,11 +348,17 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
             const SubstringTable::State next = table_of(node).next(node.b, byte);
             return next ? substring_node(node.a, next) : kEmpty;
         }
-        case Kind::kConcat: {
-            NodeId first = derivative(node.a, byte);
-            if (first != kEmpty) first = concat(first, node.b);
-            if (!nodes_[node.a].nullable) return first;
-            return alternation({first, derivative(node.b, byte)});
+        case Kind::kConcat: {  // any number of parts in a row may be empty: without recursion over them
+            std::vector<NodeId> ways;
+            NodeId at = id;
+            for (bool is_passed = true; is_passed && nodes_[at].kind == Kind::kConcat;
+                 at = is_passed ? nodes_[at].b : at) {
+                const NodeId part = nodes_[at].a, rest = nodes_[at].b;
+                if (const NodeId first = derivative(part, byte); first != kEmpty) ways.push_back(concat(first, rest));
+                is_passed = nodes_[part].nullable;
+            }
+            if (nodes_[at].kind != Kind::kConcat) ways.push_back(derivative(at, byte));
+            return ways.size() == 1 ? ways[0] : alternation(ways);
         }
         case Kind::kRepeat: {
             NodeId first = derivative(node.a, byte);
@@ -400,10 +406,15 @@ ByteCuts Nodes::compute_cuts(NodeId id) {
             auto has = [&](unsigned byte) { return next.has(static_cast<uint8_t>(byte)); };
             return cuts_where(1, 255, [&](unsigned byte) { return has(byte) || has(byte - 1); });
         }
-        case Kind::kConcat:
-            join(node.a);
-            if (nodes_[node.a].nullable) join(node.b);
+        case Kind::kConcat: {
+            NodeId at = id;
+            for (; nodes_[at].kind == Kind::kConcat; at = nodes_[at].b) {
+                join(nodes_[at].a);
+                if (!nodes_[nodes_[at].a].nullable) return out;
+            }
+            join(at);
             break;
+        }
         case Kind::kRepeat:
         case Kind::kNot: join(node.a); break;
         case Kind::kOr:

@@ -64,14 +64,16 @@ enum class Phase : uint8_t {
 // The rest of the allowance of a grammar. `max_nodes` bounds derivatives, `max_states` the automaton states made of
 // them.
 struct Budget {
-    static constexpr uint64_t kNodesPerState = 8;
+    static constexpr uint64_t kNodesPerState = 8, kPartsPerNode = 64;
     uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;
     double max_seconds = 1e9;  // for one call (work.hpp)
     uint64_t nodes = 0, states = 0;
     bool alone = false;  // the additions are for one text that found the grammar new
 
-    void add_node() {
-        if (++nodes > max_nodes) throw exceeded(Limit::kNodes, nodes, max_nodes);
+    // A node with very many parts counts as several.
+    void add_node(size_t parts) {
+        nodes += 1 + parts / kPartsPerNode;
+        if (nodes > max_nodes) throw exceeded(Limit::kNodes, nodes, max_nodes);
     }
     void add_state() {
         if (++states > max_states) throw exceeded(Limit::kStates, states, max_states);

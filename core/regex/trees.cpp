@@ -183,7 +183,7 @@ TreeId RegexTrees::repeat(TreeId inner, uint64_t low, uint64_t high) {
 
 TreeId RegexTrees::nonempty(TreeId id) {
     const auto is_known = [this](TreeId each) {
-        return !nullable(each) || is_boolean(each) || nonempty_.contains(each);
+        return !nullable(each) || is_intersected(each) || nonempty_.contains(each);
     };
     for (TreeId each : missing(id, is_known)) nonempty_.emplace(each, nonempty_from_parts(each));
     return known_nonempty(id);
@@ -192,12 +192,12 @@ TreeId RegexTrees::nonempty(TreeId id) {
 // Where no parts need be looked at, or the answer was found.
 TreeId RegexTrees::known_nonempty(TreeId id) {
     if (!nullable(id)) return id;
-    if (!is_boolean(id)) return nonempty_.at(id);
+    if (!is_intersected(id)) return nonempty_.at(id);
     const TreeId both[] = {id, kSomeText};
     return conjunction(both);
 }
 
-// Of a tree that is nullable, and neither a conjunction nor a complement.
+// Of a tree that is nullable, and not intersected.
 TreeId RegexTrees::nonempty_from_parts(TreeId id) {
     const std::vector<TreeId> own(parts(id).begin(), parts(id).end());
     if (kind(id) == Kind::kRepeat) {
@@ -242,7 +242,7 @@ std::optional<Ranges> RegexTrees::first_characters(TreeId id) const {
     while (!open.empty()) {
         const TreeId at = open.back();
         open.pop_back();
-        if (is_boolean(at)) return std::nullopt;
+        if (kind(at) == Kind::kConjunction || kind(at) == Kind::kComplement) return std::nullopt;
         if (kind(at) == Kind::kChars) found.insert(found.end(), ranges(at).begin(), ranges(at).end());
         if (kind(at) == Kind::kSubstring)
             for (char32_t character : text(at)) found.emplace_back(character, character);

@@ -103,7 +103,12 @@ private:
     };
     TreeId intern(const Tree& tree);
     Tree with_parts(Kind kind, bool nullable, Parts parts);
-    bool is_boolean(TreeId id) const { return kind(id) == Kind::kConjunction || kind(id) == Kind::kComplement; }
+    // Whether the empty text is taken out by an intersection: of long concatenations each part has a way of its own.
+    bool is_intersected(TreeId id) const {
+        constexpr size_t kMostWays = 64;
+        return kind(id) == Kind::kConjunction || kind(id) == Kind::kComplement ||
+               (kind(id) == Kind::kConcat && parts(id).size() > kMostWays);
+    }
     TreeId known_nonempty(TreeId id);
     TreeId nonempty_from_parts(TreeId id);
     NodeId node_from_parts(TreeId id, Nodes& kernel);

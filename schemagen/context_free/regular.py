@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_SIZE = 20_000
 MAX_HEIGHT = 100
 
+#: Parts of a concatenation from which the empty text is taken out without an intersection.
+MAX_WAYS = 64
+
 #: Any text but the empty one.
 SOME_TEXT = ast.repeat(ast.ANY_CHAR, 1, None)
 
@@ -47,7 +50,7 @@ def nonempty(regex: ast.Regex) -> ast.Regex:
     if isinstance(regex, ast.Repeat):
         rest = None if regex.high is None else regex.high - 1
         return ast.concat(nonempty(regex.inner), ast.repeat(regex.inner, max(regex.low - 1, 0), rest))
-    if isinstance(regex, ast.Concat):
+    if isinstance(regex, ast.Concat) and len(regex.parts) <= MAX_WAYS:  # each part has a way of its own
         return ast.union(*(ast.concat(nonempty(part), *regex.parts[at + 1 :]) for at, part in enumerate(regex.parts)))
     if isinstance(regex, ast.Alternation):
         return ast.union(*map(nonempty, regex.parts))

@@ -840,3 +840,13 @@ def test_what_would_be_written_out_for_long_is_refused(grammar: str, said: str) 
     """As soon as its size is known."""
     with pytest.raises(LimitError, match=said):
         schemagen.compile(schemagen.Lark(grammar, dialect="llguidance"), BYTES)
+
+
+def test_many_parts_in_a_row_may_be_empty() -> None:
+    """Neither the stack nor the memory of the process ends."""
+    matcher = schemagen.compile(schemagen.Regex("(a|b*)" * 49_000), BYTES, cache=None).matcher()
+    assert matcher.accept_bytes(b"a")
+    assert matcher.is_accepting()
+    grammar = "start: " + "x " * 2_000 + '\nx: "a" | "b" x | ""'
+    with pytest.raises(LimitError, match="pairs of symbols may be neighbours"):
+        schemagen.compile(schemagen.Lark(grammar, dialect="xgrammar"), BYTES, cache=None)
