@@ -54,7 +54,7 @@ class Host:
 
     def __init__(self, text: str, value: JsonReader, patterns: PatternDialect, others: Mapping[str, Other]) -> None:
         self._texts = [(text, "")]  # and their names
-        self._known: dict[int, tuple[int, int]] = {}  # by text the last place that was asked for, in bytes and in characters
+        self._known: dict[int, tuple[int, int]] = {}  # by text the last place asked for, in bytes and in characters
         self._value = value
         self._patterns: PatternDialect = patterns
         self._others = others
