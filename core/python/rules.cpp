@@ -217,7 +217,7 @@ bool Rules::is_plain() const { return others_.empty() && set_.bounds.empty(); }
 nb::dict Rules::bodies() {
     nb::dict out;
     for (size_t rule = 0; rule < set_.bodies.size(); ++rule)
-        if (set_.bodies[rule] != RuleSet::kAbsent) out[set_.names[rule].c_str()] = exported(set_.bodies[rule]);
+        if (set_.bodies[rule] != RuleSet::kAbsent) out[nb::cast(set_.names[rule])] = exported(set_.bodies[rule]);
     return out;
 }
 
@@ -228,7 +228,7 @@ nb::dict Rules::terminals() {
         for (const LexemeTrees& way : terminal.ways)
             ways.append(SyntaxClasses::get().lexeme(trees_.ast_of(way.text, set_.trees),
                                                     trees_.ast_of(way.longer, set_.trees), way.marked));
-        out[terminal.name.c_str()] = nb::tuple(ways);
+        out[nb::cast(terminal.name)] = nb::tuple(ways);
     }
     return out;
 }

@@ -526,6 +526,13 @@ def test_options_of_llguidance_that_are_kept(options: dict[str, Any], accepted: 
     assert [text for text in rejected if derives(spec, text)] == []
 
 
+def test_terminals_whose_names_differ_after_a_nul() -> None:
+    """A schema in the grammar takes the terminals through Python."""
+    spec = schemagen.Lark('start: (/a\0b+/ | /a\0c+/) %json {"const": 1}', dialect="llguidance")
+    assert [text for text in ["a\0bb1", "a\0c1", "a\0d1", "a1"] if derives(spec, text)] == ["a\0bb1", "a\0c1"]
+    assert list(spec.rules().terminals) == ["/a\0b+/", "/a\0c+/"]
+
+
 @pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
 def test_any_whitespace_is_inside_the_value(dialect: Any) -> None:
     """As in both peers: around it, the grammar says what there may be."""
