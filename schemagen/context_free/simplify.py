@@ -1,4 +1,4 @@
-"""What rules call and derive, and grammars made smaller before they are compiled.
+"""What rules call and derive, and grammars made smaller.
 
 Rules that derive nothing are dropped, regular ones become one terminal.
 
