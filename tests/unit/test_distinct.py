@@ -62,9 +62,13 @@ def test_an_item_that_is_asked_for_counts_in_any_spelling(byte_vocabulary):
     {"type": "number", "multipleOf": 1e100},
     {"type": "number", "minimum": 0, "maximum": 1e200, "multipleOf": 1e199},
     {"enum": [[], [1]]},
+    {"type": "object", "patternProperties": {"": {"type": "integer", "minimum": 2, "maximum": 1}}},
+    {"type": "object", "additionalProperties": {"type": "string", "minLength": 3, "maxLength": 1}},
+    {"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": False},
+    {"type": "object", "propertyNames": {"enum": ["a", "b"]}, "additionalProperties": {"type": "null"}},
 ])  # fmt: skip
 def test_what_is_not_counted_is_refused(items, byte_vocabulary):
-    """Numbers that only an exponent writes, and arrays, are not counted."""
+    """Numbers that only an exponent writes, arrays, and objects with few keys of few values are not counted."""
     with pytest.raises(schemagen.UnsupportedSchemaError, match="uniqueItems"):
         schemagen.compile(unique(items, 2), byte_vocabulary, cache=None)
 
@@ -79,3 +83,13 @@ def test_many_values_are_counted_without_a_look_at_each(more, count, byte_vocabu
     assert schemagen.compile(unique(items, count), byte_vocabulary, cache=None)
     with pytest.raises(schemagen.UnsatisfiableSchemaError):
         schemagen.compile(unique(items, count + 1), byte_vocabulary, cache=None)
+
+
+@pytest.mark.parametrize("items", [
+    {"type": "object", "patternProperties": {"^[ab]$": {"type": "integer"}}, "additionalProperties": False},
+    {"type": "object", "patternProperties": {"^[0-9]{6}$": {"const": 1}}, "additionalProperties": False},
+    {"type": "object", "propertyNames": {"enum": ["a", "b"]}},
+])  # fmt: skip
+def test_objects_with_many_keys_or_values_have_no_end(items, byte_vocabulary):
+    """Few keys whose values do not end, and many keys of one value."""
+    assert schemagen.compile(unique(items, 100), byte_vocabulary, cache=None)

@@ -19,6 +19,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from schemagen.engine.native.key_classes import KeyClasses
+from schemagen.engine.native.scalars import canonical
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.lowering import CANONICAL, EMPTY_NODE, has_surrogates
@@ -157,12 +159,23 @@ class DistinctItems:
         elif disjunct.max_properties == 0:
             return True
         else:
-            if disjunct.names != ast.EMPTY and not any(
-                not r.patterns and r.additional is NEVER for r in disjunct.rules
-            ):
+            others = self._values_of_other_keys(disjunct)
+            if others is None:
                 return False
-            inside = tuple(_values_of(disjunct))
+            inside = (*_values_of(disjunct), *others)
         return depth < MAX_LOOK and all(part is NEVER or self._is_few(part, depth + 1) for part in inside)
+
+    def _values_of_other_keys(self, disjunct: ObjectDisjunct) -> list[Expression] | None:
+        """Return what the keys may be that are not declared, None where there is no end of keys."""
+        declared = [spelled for key, _ in disjunct.properties if (spelled := canonical(key)) is not None]
+        classes = KeyClasses(self._builder, self._scalars.patterns, self._normaliser.check_time).of(disjunct, declared)
+        used = [keys for keys in classes if not self._normaliser.is_plainly_empty(keys.value)]
+        if any(
+            keys.is_open or self._builder.count_words(keys.node, MAX_COUNTED_STRINGS) >= MAX_COUNTED_STRINGS
+            for keys in used
+        ):
+            return None
+        return [keys.value for keys in used]
 
     def _is_few(self, expression: Expression, depth: int) -> bool:
         try:
