@@ -28,11 +28,12 @@ SymbolId ContextFreeGrammar::add_rule(std::string name, const RuleItems& items) 
     const auto base = static_cast<ItemId>(rule_of_.size());
     names_.push_back(std::move(name));
     first_items_.push_back(base);
-    rule_of_.resize(base + items.edges.size(), rule);
+    rule_of_.resize(base + items.size(), rule);
     accepting_.insert(accepting_.end(), items.accepting.begin(), items.accepting.end());
-    for (const auto& own : items.edges) {
+    for (size_t item = 0; item < items.size(); ++item) {
         std::vector<Edge>& edges = edges_.emplace_back();
-        for (const auto& [symbol, to] : own) edges.push_back({symbol, base + to});
+        edges.reserve(items.edges(item).size());
+        for (const auto& [symbol, to] : items.edges(item)) edges.push_back({symbol, base + to});
     }
     return rule;
 }

@@ -1,70 +1,132 @@
 #include "context_free/items.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
+#include "util/interned_lists.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
 
 namespace {
 
-using Positions = std::vector<uint32_t>;
+// Positions, each once, as a concatenation of two others: parts of a body share them, and none is copied.
+class PositionLists {
+public:
+    using List = uint32_t;  // kNone has no positions
+    static constexpr List kNone = UINT32_MAX;
 
-// A part of a body: the positions that it may begin and end with, each once, and whether it may be empty.
+    List one(uint32_t position) { return add({position, kNone, 1}); }
+    List both(List left, List right) {
+        if (left == kNone || right == kNone) return left == kNone ? right : left;
+        return add({left, right, size(left) + size(right)});
+    }
+    void reserve(size_t count) { lists_.reserve(count); }
+    size_t size(List list) const { return list == kNone ? 0 : lists_[list].size; }
+    void append(List list, std::vector<uint32_t>& out) {
+        if (list == kNone) return;
+        todo_.assign(1, list);
+        while (!todo_.empty()) {
+            const Node& node = lists_[todo_.back()];
+            todo_.pop_back();
+            if (node.right == kNone) {
+                out.push_back(node.left);
+                continue;
+            }
+            todo_.push_back(node.right);
+            todo_.push_back(node.left);
+        }
+    }
+
+private:
+    struct Node {
+        uint32_t left, right;  // a single position is on the left
+        size_t size;
+    };
+    List add(const Node& node) {
+        lists_.push_back(node);
+        return static_cast<List>(lists_.size() - 1);
+    }
+    std::vector<Node> lists_;
+    std::vector<List> todo_;
+};
+
+// A part of a body: the positions that it may begin and end with, and whether it may be empty.
 struct Part {
-    Positions first, last;
-    bool nullable;
+    PositionLists::List first = PositionLists::kNone, last = PositionLists::kNone;
+    bool nullable = false;
 };
 
 // The position automaton of a body. Item 0 is the start, and item n + 1 is the place after position n.
 struct PositionAutomaton {
-    std::vector<uint32_t> symbols;  // [position]
-    std::vector<uint32_t> kinds;    // [item], numbered as they come: items of a kind have the same future
-    std::vector<Positions> follow;  // [kind]: the positions after it, sorted
-    std::vector<bool> accepting;    // [kind]
+    std::vector<uint32_t> symbols;     // [position]
+    std::vector<uint32_t> kinds;       // [item], numbered as they come: items of a kind have the same future
+    std::vector<uint32_t> after;       // by kind: the positions after it, sorted
+    std::vector<uint32_t> after_ends;  // [kind]: of those
+    std::vector<bool> accepting;       // [kind]
+    std::span<const uint32_t> follow(uint32_t kind) const {
+        return {after.data() + (kind ? after_ends[kind - 1] : 0), after.data() + after_ends[kind]};
+    }
 };
 
 // Builds the automaton bottom up. Where many positions have the same neighbours, as at the end of a choice in a loop,
 // these are not written out for each of them: a position has links to lists of positions.
 class Positioner {
 public:
-    Positioner(Body body, size_t most) : body_(body), most_(most) {}
+    Positioner(Body body, size_t most) : body_(body), most_(most) {
+        // Without repetitions that are written out this is enough.
+        symbols_.reserve(body.size());
+        links_.reserve(body.size());
+        lists_.reserve(2 * body.size());
+        all_links_.reserve(2 * body.size());
+        some_.reserve(body.size());
+    }
     PositionAutomaton automaton() {
-        Part whole = part();
+        const Part whole = part();
         if (at_ != body_.size()) throw std::invalid_argument("more than a body");
         return automaton(whole);
     }
 
 private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+    struct Link {
+        PositionLists::List first;
+        uint32_t before;  // the link of the same position that was made before, or kNone
+    };
+
     PositionAutomaton automaton(const Part& whole) {
-        firsts_.push_back(whole.first);
         std::vector<bool> ends(symbols_.size() + 1, false);
         ends[0] = whole.nullable;
-        for (uint32_t position : whole.last) ends[position + 1] = true;
+        some_.clear();
+        lists_.append(whole.last, some_);
+        for (uint32_t position : some_) ends[position + 1] = true;
         PositionAutomaton out;
-        std::map<std::pair<bool, std::vector<uint32_t>>, uint32_t> known;
+        out.kinds.reserve(ends.size());
+        out.after.reserve(ends.size());
+        out.after_ends.reserve(ends.size());
+        InternedLists known;  // whether the rule may end there, and the lists that follow; the first id is 1
+        std::vector<uint32_t> key;
         for (size_t item = 0; item <= symbols_.size(); ++item) {
             poll();
-            std::vector<uint32_t> links =
-                item ? std::move(links_[item - 1]) : std::vector<uint32_t>{static_cast<uint32_t>(firsts_.size() - 1)};
-            const auto [it, is_new] =
-                known.try_emplace({ends[item], std::move(links)}, static_cast<uint32_t>(known.size()));
-            out.kinds.push_back(it->second);
-            if (!is_new) continue;
-            out.follow.push_back(united(it->first.second));
+            key.assign(1, ends[item]);
+            if (!item && whole.first != PositionLists::kNone) key.push_back(whole.first);
+            for (uint32_t link = item ? links_[item - 1] : kNone; link != kNone; link = all_links_[link].before)
+                key.push_back(all_links_[link].first);
+            const uint32_t kind = known.intern(key) - 1;
+            out.kinds.push_back(kind);
+            if (kind < out.accepting.size()) continue;
+            unite(std::span(key).subspan(1), out);
             out.accepting.push_back(ends[item]);
         }
         out.symbols = std::move(symbols_);
         return out;
     }
-    Positions united(const std::vector<uint32_t>& links) const {
-        Positions all;
-        for (uint32_t link : links) all.insert(all.end(), firsts_[link].begin(), firsts_[link].end());
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-        return all;
+    void unite(std::span<const PositionLists::List> lists, PositionAutomaton& out) {
+        some_.clear();
+        for (PositionLists::List list : lists) lists_.append(list, some_);
+        std::sort(some_.begin(), some_.end());
+        out.after.insert(out.after.end(), some_.begin(), std::unique(some_.begin(), some_.end()));
+        out.after_ends.push_back(static_cast<uint32_t>(out.after.size()));
     }
 
     // ---- reading ----
@@ -84,7 +146,7 @@ private:
         switch (static_cast<BodyOperator>(token)) {
             case BodyOperator::kSequence: {
                 const uint32_t count = number();
-                Part out{{}, {}, true};
+                Part out = nothing();
                 for (uint32_t k = 0; k < count; ++k) join(out, part());
                 return out;
             }
@@ -100,15 +162,17 @@ private:
         if (symbols_.size() == most_) throw TooManyPositions();
         const auto here = static_cast<uint32_t>(symbols_.size());
         symbols_.push_back(symbol);
-        links_.emplace_back();
-        return {{here}, {here}, false};
+        links_.push_back(kNone);
+        const PositionLists::List only = lists_.one(here);
+        return {only, only, false};
     }
+    static Part nothing() { return {PositionLists::kNone, PositionLists::kNone, true}; }
     Part alternatives(uint32_t count) {
-        Part out{{}, {}, false};
+        Part out;
         for (uint32_t k = 0; k < count; ++k) {
             const Part one = part();
-            out.first.insert(out.first.end(), one.first.begin(), one.first.end());
-            out.last.insert(out.last.end(), one.last.begin(), one.last.end());
+            out.first = lists_.both(out.first, one.first);
+            out.last = lists_.both(out.last, one.last);
             out.nullable = out.nullable || one.nullable;
         }
         return out;
@@ -116,20 +180,21 @@ private:
 
     // ---- composing ----
     // Let every position of `first` follow every one of `last`.
-    void link(const Positions& last, const Positions& first) {
-        if (last.empty() || first.empty()) return;
-        neighbours_ += last.size() * first.size();
+    void link(PositionLists::List last, PositionLists::List first) {
+        neighbours_ += lists_.size(last) * lists_.size(first);
         if (neighbours_ > kMostNeighbours) throw TooManyNeighbours();
-        for (uint32_t position : last) links_[position].push_back(static_cast<uint32_t>(firsts_.size()));
-        firsts_.push_back(first);
+        if (first == PositionLists::kNone) return;
+        some_.clear();
+        lists_.append(last, some_);
+        for (uint32_t position : some_) {
+            all_links_.push_back({first, links_[position]});
+            links_[position] = static_cast<uint32_t>(all_links_.size() - 1);
+        }
     }
-    void join(Part& before, Part part) {
+    void join(Part& before, const Part& part) {
         link(before.last, part.first);
-        if (before.nullable) before.first.insert(before.first.end(), part.first.begin(), part.first.end());
-        if (part.nullable)
-            before.last.insert(before.last.end(), part.last.begin(), part.last.end());
-        else
-            before.last = std::move(part.last);
+        if (before.nullable) before.first = lists_.both(before.first, part.first);
+        before.last = part.nullable ? lists_.both(before.last, part.last) : part.last;
         before.nullable = before.nullable && part.nullable;
     }
     // How many symbols the part at the place has at least; moves on to its end.
@@ -156,36 +221,36 @@ private:
             return part();
         };
         if (endless) return loop(low, again);
-        Part out{{}, {}, true};
+        Part out = nothing();
         for (uint32_t k = 0; k < low; ++k) join(out, again());
         if (low >= high) return out;
         std::vector<Part> parts;
         for (uint32_t k = low; k < high; ++k) parts.push_back(again());
-        join(out, nested(std::move(parts)));
+        join(out, nested(parts));
         return out;
     }
     template <class Again>
     Part loop(uint32_t low, const Again& again) {
-        Part out{{}, {}, true};
+        Part out = nothing();
         for (uint32_t k = 1; k < low; ++k) join(out, again());
         Part last = again();
         link(last.last, last.first);
         if (!low) last.nullable = true;
-        join(out, std::move(last));
+        join(out, last);
         return out;
     }
     // The parts inside each other, the innermost first: each is optional, and the next one comes before it.
-    Part nested(std::vector<Part> parts) {
-        Part rest{{}, {}, true};
+    Part nested(const std::vector<Part>& parts) {
+        Part rest = nothing();
         if (std::none_of(parts.begin(), parts.end(), [](const Part& part) { return part.nullable; })) {
             for (size_t k = 0; k + 1 < parts.size(); ++k) link(parts[k + 1].last, parts[k].first);
-            for (const Part& part : parts) rest.last.insert(rest.last.end(), part.last.begin(), part.last.end());
-            rest.first = std::move(parts.back().first);
+            for (const Part& part : parts) rest.last = lists_.both(rest.last, part.last);
+            rest.first = parts.back().first;
             return rest;
         }
-        for (Part& part : parts) {
-            join(part, std::move(rest));
-            rest = std::move(part);
+        for (Part part : parts) {
+            join(part, rest);
+            rest = part;
             rest.nullable = true;
         }
         return rest;
@@ -194,81 +259,109 @@ private:
     const Body body_;
     const size_t most_;
     size_t at_ = 0;
-    std::vector<uint32_t> symbols_;             // [position]
-    std::vector<std::vector<uint32_t>> links_;  // [position]: those of `firsts_` that follow it
-    std::vector<Positions> firsts_;
+    PositionLists lists_;
+    std::vector<uint32_t> symbols_;  // [position]
+    std::vector<uint32_t> links_;    // [position]: the last of its links, or kNone
+    std::vector<Link> all_links_;
+    std::vector<uint32_t> some_;  // positions
     size_t neighbours_ = 0;
 };
 
 // Makes kinds of items with the same future one.
 class Merger {
 public:
-    explicit Merger(const PositionAutomaton& read)
-        : read_(read), same_(read.follow.size()), members_(same_.size()), users_(same_.size()) {
-        std::iota(same_.begin(), same_.end(), 0);
-        for (uint32_t kind = 0; kind < same_.size(); ++kind) members_[kind] = {kind};
-        for (uint32_t user = 0; user < same_.size(); ++user)
-            for (uint32_t at : read_.follow[user])
-                if (auto& users = users_[read_.kinds[at + 1]]; users.empty() || users.back() != user)
-                    users.push_back(user);
-    }
+    explicit Merger(const PositionAutomaton& read) : read_(read), same_(read.accepting.size()) {}
     RuleItems merged() {
-        std::vector<uint32_t> todo(same_.size());
-        std::iota(todo.begin(), todo.end(), 0);
-        uint32_t unseen = static_cast<uint32_t>(same_.size());  // kinds in front of this one will be seen
+        std::iota(same_.begin(), same_.end(), 0);
+        next_member_.assign(same_.size(), kNone);
+        last_member_ = same_;
+        find_users();
+        std::vector<uint32_t> todo = same_, key;
+        InternedLists futures;                     // those with edges of before are met no more
+        std::vector<uint32_t> first_with;          // [future - 1]: a kind
+        auto unseen = static_cast<uint32_t>(same_.size());  // kinds in front of this one will be seen
         while (!todo.empty()) {
             poll();
             const uint32_t kind = todo.back();
             todo.pop_back();
             unseen = std::min(unseen, kind);
-            const uint32_t one = same_[futures_.try_emplace(future_of(kind), kind).first->second];
+            key.assign(1, read_.accepting[kind]);
+            for (uint64_t edge : edges_of(kind)) {
+                key.push_back(static_cast<uint32_t>(edge >> 32));
+                key.push_back(static_cast<uint32_t>(edge));
+            }
+            const uint32_t future = futures.intern(key) - 1;
+            if (future == first_with.size()) first_with.push_back(kind);
+            const uint32_t one = same_[first_with[future]];
             if (one != same_[kind]) unite(one, same_[kind], unseen, todo);
         }
         return numbered();
     }
 
 private:
-    using Edges = std::vector<RuleItems::Edge>;
-    Edges edges_of(uint32_t kind) const {
-        Edges out;
-        for (uint32_t at : read_.follow[kind]) out.emplace_back(read_.symbols[at], same_[read_.kinds[at + 1]]);
-        std::sort(out.begin(), out.end());
-        out.erase(std::unique(out.begin(), out.end()), out.end());
-        return out;
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    // The kinds that lead to a kind are its users.
+    void find_users() {
+        const auto each_user = [&](const auto& note) {
+            std::vector<uint32_t> seen(same_.size(), kNone);  // [kind]: the last of its users
+            for (uint32_t user = 0; user < same_.size(); ++user)
+                for (uint32_t at : read_.follow(user))
+                    if (const uint32_t kind = read_.kinds[at + 1]; std::exchange(seen[kind], user) != user)
+                        note(user, kind);
+        };
+        user_ends_.assign(same_.size(), 0);
+        each_user([&](uint32_t, uint32_t kind) { ++user_ends_[kind]; });
+        std::partial_sum(user_ends_.begin(), user_ends_.end(), user_ends_.begin());
+        users_.resize(user_ends_.back());
+        std::vector<uint32_t> places = user_ends_;  // they are filled from the end of each
+        each_user([&](uint32_t user, uint32_t kind) { users_[--places[kind]] = user; });
     }
-    std::pair<bool, Edges> future_of(uint32_t kind) const { return {read_.accepting[kind], edges_of(kind)}; }
+    // Symbol and kind as one number, sorted.
+    const std::vector<uint64_t>& edges_of(uint32_t kind) {
+        edges_.clear();
+        for (uint32_t at : read_.follow(kind))
+            edges_.push_back(uint64_t{read_.symbols[at]} << 32 | same_[read_.kinds[at + 1]]);
+        std::sort(edges_.begin(), edges_.end());
+        edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+        return edges_;
+    }
     void unite(uint32_t one, uint32_t other, uint32_t unseen, std::vector<uint32_t>& todo) {
-        members_[one].insert(members_[one].end(), members_[other].begin(), members_[other].end());
-        for (uint32_t each : std::exchange(members_[other], {})) {
+        next_member_[std::exchange(last_member_[one], last_member_[other])] = other;
+        for (uint32_t each = other; each != kNone; each = next_member_[each]) {
             same_[each] = one;
-            for (uint32_t user : users_[each])
-                if (user >= unseen) todo.push_back(user);
+            for (uint32_t at = each ? user_ends_[each - 1] : 0; at < user_ends_[each]; ++at)
+                if (users_[at] >= unseen) todo.push_back(users_[at]);
         }
     }
     // An item for each kind that represents itself: kinds come in the order of their first items.
-    RuleItems numbered() const {
-        std::vector<uint32_t> number(same_.size(), UINT32_MAX), first;
+    RuleItems numbered() {
+        std::vector<uint32_t> number(same_.size(), kNone), first;
         for (uint32_t kind = 0; kind < same_.size(); ++kind)
-            if (number[same_[kind]] == UINT32_MAX) {
+            if (number[same_[kind]] == kNone) {
                 number[same_[kind]] = static_cast<uint32_t>(first.size());
                 first.push_back(kind);
             }
         RuleItems out;
+        out.all_edges.reserve(read_.after.size());
+        out.edge_ends.reserve(first.size());
         for (uint32_t kind : first) {
-            Edges edges = edges_of(kind);
-            for (auto& [symbol, to] : edges) to = number[to];
-            std::sort(edges.begin(), edges.end());
-            out.edges.push_back(std::move(edges));
+            const auto begin = static_cast<ptrdiff_t>(out.all_edges.size());
+            for (uint64_t edge : edges_of(kind))
+                out.all_edges.emplace_back(static_cast<uint32_t>(edge >> 32), number[static_cast<uint32_t>(edge)]);
+            std::sort(out.all_edges.begin() + begin, out.all_edges.end());
+            out.edge_ends.push_back(static_cast<uint32_t>(out.all_edges.size()));
             out.accepting.push_back(read_.accepting[kind]);
         }
         return out;
     }
 
     const PositionAutomaton& read_;
-    std::vector<uint32_t> same_;                          // [kind]: the one that represents it
-    std::vector<std::vector<uint32_t>> members_;          // [kind]: those that it represents
-    std::vector<std::vector<uint32_t>> users_;            // [kind]: the kinds that lead to it
-    std::map<std::pair<bool, Edges>, uint32_t> futures_;  // those with edges of before are met no more
+    std::vector<uint32_t> same_;                       // [kind]: the one that represents it
+    std::vector<uint32_t> next_member_, last_member_;  // [kind]: those that it represents, itself first
+    std::vector<uint32_t> users_;                      // by kind
+    std::vector<uint32_t> user_ends_;                  // [kind]: of its users
+    std::vector<uint64_t> edges_;
 };
 
 }  // namespace
@@ -282,9 +375,8 @@ RuleItems positions_of(Body body, size_t most) {
     const PositionAutomaton read = Positioner(body, most).automaton();
     RuleItems out;
     for (uint32_t kind : read.kinds) {
-        std::vector<RuleItems::Edge> edges;
-        for (uint32_t at : read.follow[kind]) edges.emplace_back(read.symbols[at], at + 1);
-        out.edges.push_back(std::move(edges));
+        for (uint32_t at : read.follow(kind)) out.all_edges.emplace_back(read.symbols[at], at + 1);
+        out.edge_ends.push_back(static_cast<uint32_t>(out.all_edges.size()));
         out.accepting.push_back(read.accepting[kind]);
     }
     return out;

@@ -713,10 +713,13 @@ nb::tuple as_tuple(const Make& make) {
         const Work call;
         items = make();
     }
+    std::vector<std::vector<RuleItems::Edge>> edges;
     std::vector<uint32_t> accepting;
-    for (uint32_t item = 0; item < items.accepting.size(); ++item)
+    for (uint32_t item = 0; item < items.size(); ++item) {
+        edges.emplace_back(items.edges(item).begin(), items.edges(item).end());
         if (items.accepting[item]) accepting.push_back(item);
-    return nb::make_tuple(items.edges, std::move(accepting));
+    }
+    return nb::make_tuple(std::move(edges), std::move(accepting));
 }
 
 nb::tuple items(const std::vector<int32_t>& body) {

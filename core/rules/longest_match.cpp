@@ -57,7 +57,7 @@ private:
 };
 
 // Whether no character is in two of the sets that the edges of an item have.
-bool are_disjoint(const RegexTrees& trees, const std::vector<RuleItems::Edge>& edges) {
+bool are_disjoint(const RegexTrees& trees, std::span<const RuleItems::Edge> edges) {
     if (edges.size() < 2) return true;
     Ranges all;
     for (const auto& [set, to] : edges) all.insert(all.end(), trees.ranges(set).begin(), trees.ranges(set).end());
@@ -82,15 +82,17 @@ std::optional<RuleItems> positions(const RegexTrees& trees, TreeId id) {
 }
 
 bool is_deterministic(const RegexTrees& trees, const RuleItems& items) {
-    return std::ranges::all_of(items.edges, [&](const auto& edges) { return are_disjoint(trees, edges); });
+    for (size_t item = 0; item < items.size(); ++item)
+        if (!are_disjoint(trees, items.edges(item))) return false;
+    return true;
 }
 
 // Whether the texts of a tree are told one after the other: it is deterministic, and none begins with another one.
 bool are_told_apart(const RegexTrees& trees, TreeId id) {
     const std::optional<RuleItems> items = positions(trees, id);
     if (!items || !is_deterministic(trees, *items)) return false;
-    for (size_t item = 0; item < items->edges.size(); ++item)
-        if (items->accepting[item] && !items->edges[item].empty()) return false;
+    for (size_t item = 0; item < items->size(); ++item)
+        if (items->accepting[item] && !items->edges(item).empty()) return false;
     return true;
 }
 

@@ -66,9 +66,9 @@ public:
             const RuleItems items = items_of(body);
             const auto first = static_cast<uint32_t>(rule_of_.size());
             starts_.push_back(first);
-            for (uint32_t at = 0; at < items.edges.size(); ++at) {
+            for (uint32_t at = 0; at < items.size(); ++at) {
                 if (items.accepting[at]) accepting_.insert(first + at);
-                for (const auto& [symbol, to] : items.edges[at]) edges_.push_back({first + at, symbol, first + to});
+                for (const auto& [symbol, to] : items.edges(at)) edges_.push_back({first + at, symbol, first + to});
                 rule_of_.push_back(static_cast<uint32_t>(starts_.size() - 1));
             }
         }
