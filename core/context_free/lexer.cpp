@@ -255,7 +255,10 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
     if (kept_[promise] && (*kept_[promise])[byte] != kNotKnown) return (*kept_[promise])[byte];
     bool broken = false;
     std::vector<uint32_t> parts(promises_[promise].begin(), promises_[promise].end());
+    ByteCuts cuts{};
     for (uint32_t& part : parts) {
+        const ByteCuts& own = kernel_.cuts(part / 2);
+        for (size_t w = 0; w < cuts.size(); ++w) cuts[w] |= own[w];
         const NodeId rest = derivatives_.of(part / 2, byte);
         broken = broken || (part % 2 ? kernel_.is_empty(rest) : kernel_.nullable(rest));
         part = 2 * rest + part % 2;
@@ -265,7 +268,11 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
         kept_[promise] = std::make_unique<std::array<Promise, 256>>();
         kept_[promise]->fill(kNotKnown);
     }
-    return (*kept_[promise])[byte] = out;
+    const unsigned first = Derivatives::first_alike(cuts, byte);
+    unsigned end = byte + 1U;
+    while (end < 256 && !(cuts[end / 64] >> end % 64 & 1)) ++end;
+    std::fill(kept_[promise]->begin() + first, kept_[promise]->begin() + end, out);
+    return out;
 }
 
 size_t Lexer::memory_bytes() const {

@@ -25,22 +25,45 @@ Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, cons
     return out;
 }
 
-// How the rule of each item may end, where these may be neighbours.
-Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed) const {
-    Ends ends(grammar_.item_count() * classes_.count());
+// How the rule of an item may end that goes on over an edge: [class read last] of the row of that item.
+void Liveness::add_ends(const ContextFreeGrammar::Edge& edge, const NeighbourClasses::Follow& preceding, Ends& ends,
+                        Classes* row) const {
+    const unsigned count = classes_.count();
+    const Classes* after = &ends[edge.target * count];
+    if (grammar_.is_rule(edge.symbol)) {
+        const Classes* called = &ends[grammar_.first_item(edge.symbol) * count];
+        for (unsigned last = 0; last < count; ++last)
+            for (Classes middle = called[last]; middle; middle &= middle - 1) row[last] |= after[lowest(middle)];
+        return;
+    }
+    if (std::ranges::binary_search(pruned_, edge.symbol)) return;
+    const uint32_t own = classes_.of(edge.symbol);
+    if (own == NeighbourClasses::kNotRead) return;
+    if (own == NeighbourClasses::kNoText)
+        for (unsigned last = 0; last < count; ++last) row[last] |= after[last];
+    else if (after[own])
+        for (Classes lasts = preceding[own]; lasts; lasts &= lasts - 1) row[lowest(lasts)] |= after[own];
+}
+
+// How the rule of each item may end, where these may be neighbours; `ends` are some ways, or none.
+Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed, Ends ends) const {
+    const unsigned count = classes_.count();
+    NeighbourClasses::Follow preceding(count);  // [class]: those that it may follow
+    for (unsigned last = 0; last < count; ++last)
+        for (unsigned next = 0; next < count; ++next) preceding[next] |= (followed[last] >> next & 1) << last;
+    ends.resize(grammar_.item_count() * count);
+    for (ItemId item = 0; item < grammar_.item_count(); ++item)
+        for (unsigned last = 0; grammar_.accepting(item) && last < count; ++last)
+            ends[item * count + last] |= Classes{1} << last;
+    std::vector<Classes> before(count);
     for (bool changed = true; changed;) {
         changed = false;
         for (auto item = static_cast<ItemId>(grammar_.item_count()); item-- > 0;) {
             poll();
-            for (unsigned last = 0; last < classes_.count(); ++last) {
-                const Classes known = at(ends, item, last);
-                Classes out = known | (grammar_.accepting(item) ? Classes{1} << last : 0);
-                for (const auto& edge : grammar_.edges(item))
-                    for (Classes after = over(edge, Classes{1} << last, followed, ends); after; after &= after - 1)
-                        out |= at(ends, edge.target, lowest(after));
-                changed = changed || out != known;
-                ends[item * classes_.count() + last] = out;
-            }
+            Classes* row = &ends[item * count];
+            std::copy_n(row, count, before.begin());
+            for (const auto& edge : grammar_.edges(item)) add_ends(edge, preceding, ends, row);
+            changed = changed || !std::equal(before.begin(), before.end(), row);
         }
     }
     return ends;
@@ -48,7 +71,7 @@ Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed) con
 
 // The classes last read at each item, and the rules that are called with another item after them.
 void Liveness::find_entered() {
-    const Ends ever_ends = classes_.ever() == classes_.always() ? ends_ : find_ends(classes_.ever());
+    const Ends ever_ends = classes_.ever() == classes_.always() ? ends_ : find_ends(classes_.ever(), ends_);
     entered_.assign(grammar_.item_count(), 0);
     std::vector<ItemId> todo;
     auto enter = [&](ItemId item, Classes lasts) {
@@ -124,12 +147,12 @@ bool Liveness::find_pruned() {
 
 bool Liveness::is_lively() {
     if (!classes_.find()) return false;
-    ends_ = find_ends(classes_.always());
+    ends_ = find_ends(classes_.always(), {});
     find_entered();
     if (all_end()) return true;
     if (!find_pruned()) return false;
     known_.clear();
-    ends_ = find_ends(classes_.always());
+    ends_ = find_ends(classes_.always(), {});
     if (all_end()) return true;
     pruned_.clear();
     return false;

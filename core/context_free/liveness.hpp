@@ -57,7 +57,9 @@ private:
     Classes at(const Ends& ends, ItemId item, unsigned last) const { return ends[item * classes_.count() + last]; }
     Classes over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
                  const Ends& ends) const;
-    Ends find_ends(const NeighbourClasses::Follow& followed) const;
+    void add_ends(const ContextFreeGrammar::Edge& edge, const NeighbourClasses::Follow& preceding, Ends& ends,
+                  Classes* row) const;
+    Ends find_ends(const NeighbourClasses::Follow& followed, Ends ends) const;
     void find_entered();
     bool find_pruned();
     bool is_known(const Ending& ending);

@@ -13,6 +13,8 @@ NeighbourClasses::NeighbourClasses(const ContextFreeGrammar& grammar, const Inde
                                    const std::vector<EmbeddedTerminal>& embedded, const LrTables* tables,
                                    Adjacency& adjacency)
     : grammar_(grammar), indentation_(indentation), embedded_(embedded), adjacency_(adjacency) {
+    for (SymbolId terminal = 0; terminal < grammar_.terminal_count(); ++terminal)
+        lexemes_.push_back(find_lexemes(terminal));
     if (tables) {
         find_ways(*tables);
         return;
@@ -60,7 +62,7 @@ const EmbeddedTerminal* NeighbourClasses::embedded(SymbolId terminal) const {
     return nullptr;
 }
 
-std::vector<LexemeId> NeighbourClasses::lexemes_of(SymbolId terminal) const {
+std::vector<LexemeId> NeighbourClasses::find_lexemes(SymbolId terminal) const {
     std::vector<LexemeId> out(grammar_.lexemes_of(terminal).begin(), grammar_.lexemes_of(terminal).end());
     if (!indentation_ || terminal != indentation_->newline) return out;
     for (const auto& [newline, width] : indentation_->newlines)
@@ -92,10 +94,11 @@ When NeighbourClasses::followed(LexemeId lexeme, uint32_t between, LexemeId next
     return when;
 }
 
-When NeighbourClasses::follows_way(LexemeId lexeme, const Way& way) {
+// The same for one of several next ones.
+When NeighbourClasses::followed_by_one(LexemeId lexeme, uint32_t between, const std::vector<LexemeId>& next) {
     When best = When::kNever;
-    for (LexemeId each : way.lexemes)
-        if (best != When::kAlways) best = std::max(best, followed(lexeme, way.between, each));
+    for (LexemeId each : next)
+        if (best != When::kAlways) best = std::max(best, followed(lexeme, between, each));
     return best;
 }
 
@@ -108,12 +111,12 @@ When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
     };
     const EmbeddedTerminal* language = embedded(next);
     if (!language && !ways_.empty() && !ways_[next].empty())
-        for (const Way& way : ways_[next]) note(follows_way(lexeme, way));
+        for (const Way& way : ways_[next]) note(followed_by_one(lexeme, way.between, way.lexemes));
     else
         for (uint32_t between = 0; between < between_.size(); ++between)
             note(language
                      ? after(lexeme, between, [&](LexemeId last) { return adjacency_.before(last, language->first); })
-                     : follows_way(lexeme, {between, lexemes_of(next)}));
+                     : followed_by_one(lexeme, between, lexemes_[next]));
     return least == most ? least : When::kSometimes;
 }
 
@@ -130,7 +133,7 @@ When NeighbourClasses::follows(const std::vector<LexemeId>& lexemes, SymbolId ne
 
 // Whether its ends do not restrict the text after it: every terminal may follow, and the end of the text.
 bool NeighbourClasses::is_free(SymbolId terminal) {
-    const std::vector<LexemeId> lexemes = lexemes_of(terminal);
+    const std::vector<LexemeId>& lexemes = lexemes_[terminal];
     return is_read_everywhere_ &&
            std::all_of(lexemes.begin(), lexemes.end(), [&](LexemeId each) { return adjacency_.is_free(each); });
 }
@@ -166,7 +169,7 @@ std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(cons
     for (size_t at = 0; at < read.size(); ++at) {
         poll();
         if (is_free(read[at])) continue;
-        const std::vector<LexemeId> lexemes = told_apart(lexemes_of(read[at]));
+        const std::vector<LexemeId> lexemes = told_apart(lexemes_[read[at]]);
         for (size_t next = 0; next < read.size(); ++next) {
             const When when = follows(lexemes, read[next]);
             out[at].after.push_back(when);
@@ -185,7 +188,7 @@ bool NeighbourClasses::find() {
     const uint32_t terminals = grammar_.terminal_count();
     std::vector<SymbolId> read;
     for (SymbolId terminal = 0; terminal < terminals; ++terminal)
-        if (!grammar_.is_ignored(terminal) && (embedded(terminal) || !lexemes_of(terminal).empty()))
+        if (!grammar_.is_ignored(terminal) && (embedded(terminal) || !lexemes_[terminal].empty()))
             read.push_back(terminal);
     class_of_.assign(terminals, kNotRead);
     if (indentation_) class_of_[indentation_->indent] = class_of_[indentation_->dedent] = kNoText;

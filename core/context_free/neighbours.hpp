@@ -56,13 +56,13 @@ private:
     static constexpr size_t kMost = 63;
     void find_ways(const LrTables& tables);
     uint32_t between_of(std::vector<LexemeId> ignored);
-    std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
+    std::vector<LexemeId> find_lexemes(SymbolId terminal) const;
     const EmbeddedTerminal* embedded(SymbolId terminal) const;
     bool is_free(SymbolId terminal);
     template <class Before>
     When after(LexemeId lexeme, uint32_t between, const Before& before);
     When followed(LexemeId lexeme, uint32_t between, LexemeId next);
-    When follows_way(LexemeId lexeme, const Way& way);
+    When followed_by_one(LexemeId lexeme, uint32_t between, const std::vector<LexemeId>& next);
     When follows_lexeme(LexemeId lexeme, SymbolId next);
     When follows(const std::vector<LexemeId>& lexemes, SymbolId next);
     std::vector<LexemeId> told_apart(const std::vector<LexemeId>& lexemes);
@@ -76,6 +76,7 @@ private:
     const Indentation* indentation_;
     const std::vector<EmbeddedTerminal>& embedded_;
     Adjacency& adjacency_;
+    std::vector<std::vector<LexemeId>> lexemes_;  // [terminal]
     std::vector<std::vector<LexemeId>> between_;  // what lexers ignore; each has its own ways to read it
     std::vector<std::set<Way>> ways_;             // [terminal]: its ways, or none
     bool is_read_everywhere_ = true;              // wherever a terminal is allowed, some lexeme of it is read
