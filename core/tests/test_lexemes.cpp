@@ -41,7 +41,7 @@ private:
         out.add_lexeme({out.add_terminal("FRACTION", false), fraction, fraction, false});
         out.add_lexeme(
             {out.add_terminal("SPACE", true), kernel.repeat(chars({{' ', ' '}}), 1, kUnbounded), kEmpty, false});
-        const SymbolId start = out.add_rule("start", {{{{0, 1}}, {}}, {false, true}});
+        const SymbolId start = out.add_rule("start", {{{0, 1}}, {1, 1}, {false, true}});
         out.finish(start, kernel);
         return out;
     }
