@@ -124,7 +124,7 @@ private:
 template <class Visit>
 void EmbeddedAutomaton::each_gap(StrandSet set, const Visit& visit) {
     Strands& strands = host_->strands();
-    if (set == kStartStrands) visit(strands[set].front().parser, kNoPromise);
+    if (set == kStartStrands) visit(strands[set][0].parser, kNoPromise);
     for (const Strand& strand : strands[set]) {
         const std::vector<Lexer::End> ends = host_->lexer().ends(strand.lexer);
         for (const Lexer::End& end : ends)

@@ -1,6 +1,7 @@
 #include "context_free/frame_rests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "context_free/frame_parser.hpp"
 #include "util/heap.hpp"
@@ -38,34 +39,32 @@ const std::vector<uint32_t>& FrameRests::after(FrameId frame) {
     return after_[frame];
 }
 
-// Whether that way is shorter, after one of the classes.
-bool FrameRests::lower(std::span<uint32_t> known, ItemId item, Bytes after) const {
-    bool changed = false;
-    for (unsigned last = 0; last < known.size(); ++last) {
-        const uint32_t bytes = bounds_.through(item, last, after);
-        changed = changed || bytes < known[last];
-        known[last] = std::min(known[last], bytes);
-    }
-    return changed;
-}
-
-// After each rule of a frame: shortest paths, within the frame and below it.
+// After each rule of a frame: shortest paths, within the frame and below it. A step within the frame is made again when
+// what it goes on with was lowered.
 std::vector<uint32_t> FrameRests::find_after(FrameId frame) {
     const FrameParser::Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
     const unsigned classes = bounds_.class_count();
     std::vector<uint32_t> out(kind.rules.size() * classes, kFar);
-    const auto of = [&](SymbolId rule) { return std::span(out).subspan(index(frame, rule) * classes, classes); };
+    std::vector<uint32_t> lowered(kind.rules.size()), seen(kind.inner.size());  // how often; as a step knows it
+    const auto of = [&](size_t rule) { return std::span(out).subspan(rule * classes, classes); };
     const auto rule_of = [&](ItemId item) { return parser_.grammar_.rule_of(item); };
     for (const FrameParser::Return& each : parser_.returns_of(frame)) {
+        const size_t rule = index(frame, each.rule);
+        lowered[rule] = 1;
         if (each.parent == FrameParser::kRoot)
-            bounds_.end(of(each.rule));
+            bounds_.end(of(rule));
         else
-            lower(of(each.rule), each.item, after(each.parent, rule_of(each.item)));
+            bounds_.lower_through(each.item, after(each.parent, rule_of(each.item)), of(rule));
     }
     for (bool changed = true; changed;) {
         changed = false;
         poll();
-        for (auto [rule, item] : kind.inner) changed = lower(of(rule), item, of(rule_of(item))) || changed;
+        for (size_t k = 0; k < kind.inner.size(); ++k) {
+            const auto [rule, item] = kind.inner[k];
+            const size_t from = index(frame, rule_of(item)), to = index(frame, rule);
+            if (std::exchange(seen[k], lowered[from]) == lowered[from]) continue;
+            if (bounds_.lower_through(item, of(from), of(to))) changed = true, ++lowered[to];
+        }
     }
     return out;
 }

@@ -27,7 +27,6 @@ private:
     Bytes after(FrameId frame, SymbolId rule);
     size_t index(FrameId frame, SymbolId rule) const;
     std::vector<uint32_t> find_after(FrameId frame);
-    bool lower(std::span<uint32_t> known, ItemId item, Bytes after) const;
 
     const FrameParser& parser_;
     const RestBounds& bounds_;

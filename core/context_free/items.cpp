@@ -277,8 +277,8 @@ public:
         last_member_ = same_;
         find_users();
         std::vector<uint32_t> todo = same_, key;
-        InternedLists futures;                     // those with edges of before are met no more
-        std::vector<uint32_t> first_with;          // [future - 1]: a kind
+        InternedLists futures;                              // those with edges of before are met no more
+        std::vector<uint32_t> first_with;                   // [future - 1]: a kind
         auto unseen = static_cast<uint32_t>(same_.size());  // kinds in front of this one will be seen
         while (!todo.empty()) {
             poll();

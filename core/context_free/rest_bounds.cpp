@@ -1,8 +1,10 @@
 #include "context_free/rest_bounds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
+#include <limits>
 
 #include "util/heap.hpp"
 #include "util/work.hpp"
@@ -155,6 +157,23 @@ uint32_t RestBounds::through(ItemId item, unsigned last, std::span<const uint32_
     size_t k = row_at(table, last);
     for (Classes ends = table.ends; ends; ends &= ends - 1, ++k) best = std::min(best, bytes_[k] + after[lowest(ends)]);
     return best;
+}
+
+bool RestBounds::lower_through(ItemId item, std::span<const uint32_t> after, std::span<uint32_t> known) const {
+    const Table& table = tables_[item];
+    std::array<uint32_t, std::numeric_limits<Classes>::digits> at_ends;
+    size_t count = 0;
+    for (Classes ends = table.ends; ends; ends &= ends - 1) at_ends[count++] = after[lowest(ends)];
+    bool changed = false;
+    const uint32_t* row = bytes_.data() + table.begin;
+    for (Classes lasts = table.lasts; lasts; lasts &= lasts - 1, row += count) {
+        uint32_t best = kFar;
+        for (size_t k = 0; k < count; ++k) best = std::min(best, row[k] + at_ends[k]);
+        uint32_t& own = known[lowest(lasts)];
+        changed = changed || best < own;
+        own = std::min(own, best);
+    }
+    return changed;
 }
 
 void RestBounds::end(std::span<uint32_t> after) const {

@@ -33,6 +33,8 @@ public:
     // From an item, after a class, to the end of its rule and on from there; `after`: the bytes from there, by the
     // class that was read last.
     uint32_t through(ItemId item, unsigned last, std::span<const uint32_t> after) const;
+    // Lower the known bytes, by the class before the item, to those. Whether that lowers some.
+    bool lower_through(ItemId item, std::span<const uint32_t> after, std::span<uint32_t> known) const;
     // Nothing is left after the classes that may be last in a text.
     void end(std::span<uint32_t> after) const;
     // To the end of a terminal that has begun, at most; of an ignored one, until everything else may follow.

@@ -17,14 +17,6 @@ Strands::Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& 
     strand_sets_.intern(std::vector<uint32_t>{start, lexer_.start(parser_.viable(start)), kNoPromise, 0});
 }
 
-std::vector<Strand> Strands::operator[](StrandSet set) const {
-    const auto flat = strand_sets_[set];
-    std::vector<Strand> out;
-    out.reserve(flat.size() / 3);
-    for (size_t k = 0; k + 2 < flat.size(); k += 3) out.push_back({flat[k], flat[k + 1], flat[k + 2]});
-    return out;
-}
-
 // The strands after a byte, whether or not they can be finished.
 void Strands::follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out) {
     auto add = [&](ParserState parser, LexerState lexer, Promise promise) {
@@ -99,9 +91,13 @@ bool Strands::ends_well(const Strand& strand) {
 
 bool Strands::accepting(StrandSet set) {
     if (set == kStartStrands) return parser_.accepting(parser_.start());
-    for (const Strand& strand : (*this)[set])
-        if (ends_well(strand)) return true;
-    return false;
+    if (accepting_.size() <= set) accepting_.resize(strand_sets_.size());
+    if (accepting_[set] == Ending::kUnasked) {
+        bool any = false;
+        for (const Strand& strand : (*this)[set]) any = any || ends_well(strand);
+        accepting_[set] = any ? Ending::kAny : Ending::kNone;
+    }
+    return accepting_[set] == Ending::kAny;
 }
 
 ByteSet Strands::next_bytes(StrandSet set) {

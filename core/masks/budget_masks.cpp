@@ -97,35 +97,72 @@ bool BudgetMasks::split_within(const Configuration& config, uint32_t budget, Are
 
 // The same of the tokens of a mask, where the engine knows that most of them fit: only the others are read.
 bool BudgetMasks::split_told(const Configuration& config, uint32_t budget, const uint32_t* words, Arena& arena) {
-    constexpr size_t kMostOpen = 4096;  // from which on a walk over the vocabulary is shorter
     told_.assign(tables_.words(), 0);
     if (!is_told() || !engine_->add_near(config, budget - 1, told_.data())) return split_within(config, budget, arena);
-    open_.clear();
-    for (uint32_t w = 0; w < tables_.words() && open_.size() <= kMostOpen; ++w)
-        for (uint32_t left = words[w] & ~told_[w]; left; left &= left - 1)
-            open_.push_back(w * 32 + static_cast<uint32_t>(std::countr_zero(left)));
-    if (open_.size() > kMostOpen) return split_within(config, budget, arena);
+    if (!find_open(words)) return split_within(config, budget, arena);
     ends_.limit_work(kMostWork);
-    std::erase_if(open_, [&](uint32_t token) {
-        return tables_.is_eos(token) || need_after(config, token, budget - 1, arena) < budget;
-    });
+    keep_far(config, budget - 1, arena);
     split_.clear();
     split_.fit.add(Tokens{{}, told_.data()});
     split_.far.add(Tokens{open_});
     return ends_.end_work();
 }
 
-// The tokens needed after a token, likewise.
-uint32_t BudgetMasks::need_after(const Configuration& config, uint32_t token, uint32_t budget, Arena& arena) {
-    poll();
-    const Arena::Mark mark = arena.mark();
-    Configuration next = config;
-    const std::string_view bytes = tables_.token(token);
-    const bool reads = std::all_of(bytes.begin(), bytes.end(),
-                                   [&](char byte) { return automaton_.step(next, static_cast<uint8_t>(byte), arena); });
-    const uint32_t need = reads ? need_within(next, budget, arena) : kNever;
-    arena.release(mark);
-    return need;
+// The tokens of a mask that the engine does not know to fit, in the order of their bytes. Returns false if there are so
+// many that a walk over the vocabulary is shorter.
+bool BudgetMasks::find_open(const uint32_t* words) {
+    constexpr size_t kMostOpen = 16'384;
+    constexpr size_t kMostSorted = 1024;  // from which on reading all tokens in that order takes less time
+    open_.clear();
+    for (uint32_t w = 0; w < tables_.words() && open_.size() <= kMostOpen; ++w)
+        for (uint32_t left = words[w] & ~told_[w]; left; left &= left - 1)
+            open_.push_back(w * 32 + static_cast<uint32_t>(std::countr_zero(left)));
+    if (open_.size() > kMostOpen) return false;
+    std::erase_if(open_, [&](uint32_t token) { return tables_.is_eos(token); });
+    if (open_.size() <= kMostSorted) {
+        std::ranges::sort(open_, {}, [&](uint32_t token) { return tables_.token(token); });
+        return true;
+    }
+    open_.clear();
+    for (uint32_t token : tables_.all().tokens)
+        if (has_bit(words, token) && !has_bit(told_.data(), token)) open_.push_back(token);
+    return true;
+}
+
+// Take the open tokens out after which the rest fits: bytes that a token shares with the one before it are not read
+// again, and a place that several tokens lead to is asked once.
+void BudgetMasks::keep_far(const Configuration& config, uint32_t budget, Arena& arena) {
+    struct Level {
+        Configuration config;
+        Arena::Mark mark;  // before it
+    };
+    std::vector<Level> path;  // [bytes read - 1]
+    std::unordered_map<uint32_t, bool> known;
+    const Arena::Mark begin = arena.mark();
+    const auto fits_after = [&](const Configuration& next) {
+        const uint32_t number = ends_.number_of(next);
+        if (number == Completions::kNone) return need_within(next, budget, arena) <= budget;
+        const auto [at, is_new] = known.try_emplace(number);
+        if (is_new) at->second = need_within(next, budget, arena) <= budget;
+        return at->second;
+    };
+    std::string_view before;
+    std::erase_if(open_, [&](uint32_t token) {
+        poll();
+        const std::string_view bytes = tables_.token(token);
+        size_t common = 0;
+        while (common < std::min(before.size(), bytes.size()) && before[common] == bytes[common]) ++common;
+        before = bytes;
+        for (; path.size() > common; path.pop_back()) arena.release(path.back().mark);
+        for (size_t at = path.size(); at < bytes.size(); ++at) {
+            const Arena::Mark mark = arena.mark();
+            Configuration next = path.empty() ? config : path.back().config;
+            if (!automaton_.step(next, static_cast<uint8_t>(bytes[at]), arena)) return false;
+            path.push_back({next, mark});
+        }
+        return fits_after(path.empty() ? config : path.back().config);
+    });
+    arena.release(begin);
 }
 
 // The same with the exact need of each token, whatever the budget, so that the result can be kept.

@@ -119,9 +119,10 @@ private:
     bool is_alone(const Configuration& config, Arena& arena);
     bool is_given_up(const Configuration& config);
     uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
-    uint32_t need_after(const Configuration& config, uint32_t token, uint32_t budget, Arena& arena);
     bool split_within(const Configuration& config, uint32_t budget, Arena& arena);
     bool split_told(const Configuration& config, uint32_t budget, const uint32_t* words, Arena& arena);
+    bool find_open(const uint32_t* words);
+    void keep_far(const Configuration& config, uint32_t budget, Arena& arena);
     bool split_exactly(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
