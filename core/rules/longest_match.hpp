@@ -19,8 +19,7 @@
 namespace schemagen {
 
 // Whether the next character alone tells which position of a tree it belongs to. False also for trees with more than
-// 400 positions, repetitions written out, and for those with & or ~, or substrings, which have none. The same as in
-// schemagen/context_free/items.py.
+// 400 positions, repetitions written out, and for those with & or ~, or substrings, which have none.
 bool is_deterministic(const RegexTrees& trees, TreeId id);
 // The texts of a pattern of Python of which `re` takes the longest, wherever it is tried; nothing if that is not seen.
 std::optional<TreeId> longest_match(RegexTrees& trees, std::string_view pattern);

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.context_free.regular import is_nullable, nonempty
@@ -26,7 +25,6 @@ from schemagen.context_free.syntax import (
     TokenBound,
     TokenRun,
 )
-from schemagen.errors import LimitError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -142,65 +140,3 @@ def written(symbol: Symbol) -> str:
     if isinstance(symbol, Rule | Terminal):  # most are; `repr` of a dataclass takes much longer
         return f"{type(symbol).__name__}(name={symbol.name!r})"
     return _written(symbol)
-
-
-# --- regular languages ---------------------------------------------------------------------------------------------------
-
-#: Positions of a regular expression, repetitions written out; a longer one counts as not deterministic.
-MAX_CHARACTERS = 400
-
-
-def _positions_of_regex(regex: ast.Regex) -> list[list[ast.Ranges]] | None:
-    """Return the characters of the positions after each item, the start first; None if there are too many positions."""
-    from schemagen import _core
-
-    numbers = Numbers()
-    try:
-        edges, _ = _core.positions_of(numbers.body(_expression_of(regex)), MAX_CHARACTERS)
-    except LimitError:
-        return None
-    ranges = [symbol.regex.ranges for symbol in numbers.symbols]  # type: ignore[union-attr]
-    return [[ranges[symbol] for symbol, _ in own] for own in edges]
-
-
-def _expression_of(regex: ast.Regex) -> Expression:
-    """Return a regular expression with a text for each of its characters, and a few rounds of each repetition."""
-    if isinstance(regex, ast.Chars):
-        return Text(regex)
-    if isinstance(regex, ast.Concat):
-        return Sequence(tuple(map(_expression_of, regex.parts)))
-    if isinstance(regex, ast.Alternation):
-        return Alternatives(tuple(map(_expression_of, regex.parts)))
-    if isinstance(regex, ast.Repeat):
-        low = min(regex.low, MAX_CHARACTERS)
-        high = None if regex.high is None else low + min(regex.high - regex.low, MAX_CHARACTERS)
-        return Repeat(_expression_of(regex.inner), low, high)
-    # Intersections and complements have none, and substrings too many.
-    raise LimitError("a regular expression without positions")
-
-
-def is_deterministic(regex: ast.Regex) -> bool:
-    """Whether the next character alone tells which position of an expression it belongs to.
-
-    Such an expression is one-unambiguous (Brüggemann-Klein and Wood 1998). If all its repetitions are greedy, too, a
-    backtracking matcher never has to backtrack: `re` finds the longest match.
-
-    Cost: O(positions squared) at worst; an expression of more than `MAX_CHARACTERS` is taken for not deterministic.
-    """
-    after = _positions_of_regex(regex)
-    return after is not None and all(map(_are_disjoint, after))
-
-
-def _are_disjoint(sets: list[ast.Ranges]) -> bool:
-    ranges = sorted(each for ranges in sets for each in ranges)
-    return all(left[1] < right[0] for left, right in pairwise(ranges))
-
-
-def first_characters(regex: ast.Regex) -> ast.Ranges | None:
-    """Return the characters that the texts of an expression begin with; None where it has too many positions."""
-    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
-    places = [part.ranges for part in parts if isinstance(part, ast.Chars)]
-    if places and len(places) == len(parts) <= MAX_CHARACTERS:
-        return places[0]  # a keyword, or the like
-    after = _positions_of_regex(regex)
-    return None if after is None else ast.normalise_ranges(each for ranges in after[0] for each in ranges)

@@ -2,6 +2,8 @@ r"""Plain patterns, which the core reads itself, are the same expressions as the
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
 import warnings
 from typing import Literal
@@ -9,7 +11,6 @@ from typing import Literal
 import pytest
 
 from schemagen import _core
-from schemagen.context_free import items
 from schemagen.context_free.lark import python_re
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_any
@@ -209,6 +210,77 @@ class _Patterns:
         return rng.choice(".*+?()|$^{}&~") if rng.random() < 0.2 else self._character()
 
 
+#: The positions that a part begins and ends with, and whether it may be empty.
+_Part = tuple[set[int], set[int], bool]
+_NOTHING: _Part = set(), set(), True
+
+
+class _Positions:
+    """The positions of an expression by their textbook definition: first, last and follow (Glushkov 1961)."""
+
+    _MOST = 400  # and rounds of a repetition
+
+    def __init__(self, regex: ast.Regex) -> None:
+        self.characters: list[ast.Ranges] = []
+        self.after: list[set[int]] = []
+        self.first, _, _ = self._read(regex)
+
+    def _read(self, regex: ast.Regex) -> _Part:
+        if isinstance(regex, ast.Chars):
+            return self._position(regex.ranges)
+        if isinstance(regex, ast.Alternation):
+            firsts, lasts, empty = zip(*map(self._read, regex.parts), strict=True)
+            return set().union(*firsts), set().union(*lasts), any(empty)
+        if isinstance(regex, ast.Concat):
+            return functools.reduce(self._joined, map(self._read, regex.parts), _NOTHING)
+        if isinstance(regex, ast.Repeat):
+            rounds = [self._read(regex.inner) for _ in range(min(regex.low, self._MOST))]
+            return functools.reduce(self._joined, [*rounds[:-1], self._end(regex, rounds[-1:])], _NOTHING)
+        raise TypeError  # an operator without positions
+
+    def _end(self, regex: ast.Repeat, last_round: list[_Part]) -> _Part:
+        """Return the last round that has to be, and those that may follow: a loop, or one inside the other."""
+        if regex.high is None:
+            first, last, empty = last_round[0] if last_round else self._read(regex.inner)
+            self._follow(last, first)
+            return first, last, empty or not last_round
+        rest = _NOTHING
+        for part in reversed([self._read(regex.inner) for _ in range(min(regex.high - regex.low, self._MOST))]):
+            first, last, _ = self._joined(part, rest)
+            rest = first, last, True
+        return self._joined(last_round[0], rest) if last_round else rest
+
+    def _position(self, ranges: ast.Ranges) -> _Part:
+        if len(self.characters) == self._MOST:
+            raise OverflowError
+        self.characters.append(ranges)
+        self.after.append(set())
+        return {len(self.after) - 1}, {len(self.after) - 1}, False
+
+    def _follow(self, last: set[int], first: set[int]) -> None:
+        for position in last:
+            self.after[position] |= first
+
+    def _joined(self, left: _Part, right: _Part) -> _Part:
+        self._follow(left[1], right[0])
+        first = left[0] | right[0] if left[2] else left[0]
+        last = left[1] | right[1] if right[2] else right[1]
+        return first, last, left[2] and right[2]
+
+
+def _is_deterministic(regex: ast.Regex) -> bool:
+    """Whether the next character alone tells the next position of an expression."""
+    try:
+        positions = _Positions(regex)
+    except (OverflowError, TypeError):
+        return False
+    for places in (positions.first, *positions.after):
+        ranges = sorted(each for place in places for each in positions.characters[place])
+        if any(left[1] >= right[0] for left, right in itertools.pairwise(ranges)):
+            return False
+    return True
+
+
 def _readings(trees: _core.RegexTrees, pattern: str, dialect: Dialect) -> int:
     """Compare all answers about a pattern; return how many of its two readings the core has: as a whole, and a search."""
     readings = 0
@@ -217,7 +289,7 @@ def _readings(trees: _core.RegexTrees, pattern: str, dialect: Dialect) -> int:
         tree, prefers_nothing = whole
         expected = parse_any(pattern, dialect, search=False)
         assert trees.ast_of(tree) == expected, (pattern, dialect)
-        assert trees.is_deterministic(tree) == items.is_deterministic(expected), pattern
+        assert trees.is_deterministic(tree) == _is_deterministic(expected), pattern
         if dialect == "python":
             assert prefers_nothing == python_re._prefers_nothing(_parser.parse(pattern)), pattern
         readings += 1
@@ -420,7 +492,7 @@ def test_positions_of_repetitions(pattern: str) -> None:
     """The answers of both, also where repetitions are long, or there are operators without positions."""
     trees = _core.RegexTrees()
     regex = parse_any(pattern, "python", search=False)
-    assert trees.is_deterministic(trees.tree_of(regex)) == items.is_deterministic(regex)
+    assert trees.is_deterministic(trees.tree_of(regex)) == _is_deterministic(regex)
 
 
 def test_no_positions() -> None:
@@ -432,6 +504,6 @@ def test_no_positions() -> None:
         ast.complement(ast.literal("a")),
     ):
         assert not trees.is_deterministic(trees.tree_of(regex))
-        assert not items.is_deterministic(regex)
+        assert not _is_deterministic(regex)
     for constant in range(5):
-        assert trees.is_deterministic(constant) == items.is_deterministic(trees.ast_of(constant))
+        assert trees.is_deterministic(constant) == _is_deterministic(trees.ast_of(constant))

@@ -25,13 +25,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.items import first_characters
-from schemagen.context_free.lark.python_re import alike, language_of, matched
+from schemagen.context_free.lark.python_re import alike, before_assertion, language_of, matched
 from schemagen.context_free.regular import goes_on_as, meet, only_text
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast, parse_python
 from schemagen.regex.alphabet import bits_of
+from schemagen.regex.edges import first_characters
 from schemagen.regex.language import Language, is_subset
 from schemagen.threads.clock import poll
 
@@ -208,14 +208,21 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
         LimitError: It is too large to be compared with a keyword.
     """
     literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
-    words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
-    words = {name: regex for name, regex in words.items() if is_subset(regex, _without_blanks())}
-    firsts = {name: first_characters(word) for name, word in words.items()}
+    beginnings = {name: first_characters(literal) for name, literal in literals.items()}
+    any_beginning = ast.normalise_ranges(each for ranges in beginnings.values() for each in ranges)
+    words: dict[str, ast.Regex] = {}
+    firsts: dict[str, ast.Ranges] = {}
+    for name, pattern in ((name, pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal):
+        first = first_characters(before_assertion(pattern))
+        if not ast.intersect_ranges(first, any_beginning):
+            continue  # most such terminals take numbers and strings
+        regex = parse_python(pattern)
+        if is_subset(regex, _without_blanks()):
+            words[name], firsts[name] = regex, first
     languages = {name: Language(word) for name, word in words.items()}
     matching: dict[str, list[str]] = {}
     for keyword, literal in literals.items():
-        first = first_characters(literal)
-        alike_words = (name for name in words if _begin_alike(first, firsts[name]))
+        alike_words = (name for name in words if ast.intersect_ranges(beginnings[keyword], firsts[name]))
         matching[keyword] = [name for name in alike_words if _is_keyword(literal, words[name], languages[name])]
     out: dict[str, tuple[Lexeme, ...]] = {}
     for keyword, names in matching.items():
@@ -227,10 +234,6 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
         if keywords:
             out[name] = (matched(patterns[name][0], but_not=keywords),)
     return out
-
-
-def _begin_alike(one: ast.Ranges | None, other: ast.Ranges | None) -> bool:
-    return one is None or other is None or bool(ast.intersect_ranges(one, other))
 
 
 def _is_keyword(literal: ast.Regex, word: ast.Regex, language: Language) -> bool:

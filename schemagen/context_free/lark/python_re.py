@@ -26,11 +26,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen import _core
-from schemagen.context_free.items import first_characters, is_deterministic
 from schemagen.context_free.regular import goes_on_as, only_text
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_python
+from schemagen.regex.edges import first_characters
 from schemagen.threads.clock import poll
 
 if sys.version_info >= (3, 11):
@@ -75,6 +75,12 @@ _MARKED = ast.concat(ast.ANY_STRING, ast.literal(MARK), ast.ANY_STRING)
 
 
 @lru_cache(maxsize=1024)
+def _parsed(pattern: str) -> Any:
+    """Return what `re` reads a pattern as, which nobody changes."""
+    return parser.parse(pattern)
+
+
+@lru_cache(maxsize=1024)
 def is_simple(pattern: str) -> bool:
     """Whether `re` takes the longest text of a pattern's language, wherever it is tried.
 
@@ -83,8 +89,8 @@ def is_simple(pattern: str) -> bool:
     """
     if _literal(pattern) is not None or _core.longest_match(pattern) is not None:
         return True
-    tree: Any = parser.parse(pattern)
-    if not _has_choices(tree) and not _prefers_nothing(tree) and is_deterministic(parse_python(pattern)):
+    tree = _parsed(pattern)
+    if not _has_choices(tree) and not _prefers_nothing(tree) and _is_deterministic(parse_python(pattern)):
         return True
     if not _is_plain(tree):
         return False
@@ -97,6 +103,12 @@ def is_simple(pattern: str) -> bool:
         return all(map(is_simple, branches)) and not any(itertools.starmap(goes_on_as, pairs))
     except LimitError:
         return False
+
+
+def _is_deterministic(regex: ast.Regex) -> bool:
+    """Whether the next character alone tells which position of an expression it belongs to (core/rules/longest_match.hpp)."""
+    trees = _core.RegexTrees()
+    return trees.is_deterministic(trees.tree_of(regex))
 
 
 def branches_of(pattern: str) -> list[str]:
@@ -138,7 +150,7 @@ def widths_of(pattern: str) -> tuple[int, int]:
             warnings.simplefilter("ignore")
             if "(?<" in pattern:  # mistakes in these only show when they are compiled
                 re.compile(pattern)
-            least, most = parser.parse(pattern).getwidth()
+            least, most = _parsed(pattern).getwidth()
     except OverflowError as error:
         raise re.error(str(error)) from None
     except RecursionError:
@@ -158,6 +170,14 @@ def language_of(pattern: str) -> ast.Regex:
     """Return the texts of a pattern, of one that is a text at once."""
     text = _literal(pattern)
     return parse_python(pattern) if text is None else ast.literal(text)
+
+
+@lru_cache(maxsize=1024)
+def before_assertion(pattern: str) -> ast.Regex:
+    """Return texts that those of a pattern are among: those of the part before an assertion at its end."""
+    if _literal(pattern) is None and _looks_ahead(pattern):
+        return _Marked(pattern).before_assertion() or language_of(pattern)
+    return language_of(pattern)
 
 
 def _prefers_nothing(tree: Iterable[tuple[Any, Any]]) -> bool:
@@ -298,7 +318,7 @@ def _looks_ahead(pattern: str) -> bool:
     """Whether a pattern has assertions, so that its texts do not tell where it matches."""
     if _literal(pattern) is not None:
         return False
-    tree: Any = parser.parse(pattern)
+    tree = _parsed(pattern)
     return _has_choices(tree, lazy=False)
 
 
@@ -367,7 +387,7 @@ class _Marked:
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
-        parsed: Any = parser.parse(pattern)
+        parsed = _parsed(pattern)
         self._tree: list[tuple[Any, Any]] = list(parsed)
         self._flags: int = parsed.state.flags
         if _looks_before(parsed):
@@ -376,18 +396,23 @@ class _Marked:
     def whole(self) -> str:
         return self._sequence(self._tree, "", self._flags)
 
+    def before_assertion(self) -> ast.Regex | None:
+        """Return the texts of what is before a look-ahead at the end; None if there is none, or there are other assertions."""
+        *begin, (code, argument) = self._tree or [(None, None)]
+        if code not in (codes.ASSERT, codes.ASSERT_NOT) or argument[0] < 0 or _has_choices(begin, lazy=False):
+            return None
+        return parse_python(self._plain(begin, self._flags, mark=""))
+
     def longest_before_assertion(self) -> ast.Regex | None:
         """Return what `_taken` does for a deterministic pattern with one assertion, at its end; None for others.
 
         Greedy repetitions that never choose give the longer matches first, so `re` takes the longest that the assertion allows.
         """
         *begin, (code, argument) = self._tree or [(None, None)]
-        if code not in (codes.ASSERT, codes.ASSERT_NOT) or argument[0] < 0 or _has_choices(argument[1], lazy=False):
+        own = self.before_assertion()
+        if own is None or _has_choices(argument[1], lazy=False):
             return None
-        if _has_choices(begin) or _prefers_nothing(begin):
-            return None
-        own = parse_python(self._plain(begin, self._flags, mark=""))
-        if not is_deterministic(own):
+        if _has_choices(begin) or _prefers_nothing(begin) or not _is_deterministic(own):
             return None
         ahead = parse_python(f"(?:{self._plain(argument[1], self._flags, mark='')})(?s:.)*")
         follows = ast.conjunction(_UNMARKED, ahead if code is codes.ASSERT else ast.complement(ahead))
