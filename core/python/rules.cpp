@@ -111,13 +111,12 @@ Rules::Rules(const std::string& start, const Symbols& symbols, const PlainRules&
 }
 
 void Rules::replace(const nb::dict& terminals) {
-    std::vector<std::pair<ExpressionId, ExpressionId>> replaced;
-    for (auto [name, expression] : terminals)
-        replaced.emplace_back(set_.expressions.terminal(terminal_of(nb::cast<std::string>(name))), import(expression));
-    RuleExpressions::Known known(set_.expressions.size(), RuleExpressions::kUnknown);
-    for (auto [leaf, expression] : replaced) known[leaf] = expression;
-    for (ExpressionId& body : set_.bodies)
-        if (!replaced.empty() && body != RuleSet::kAbsent) body = set_.expressions.substituted(body, known);
+    RuleExpressions::Known known;
+    for (auto [name, expression] : terminals) {
+        const ExpressionId leaf = set_.expressions.terminal(terminal_of(nb::cast<std::string>(name)));
+        set_.expressions.put(known, leaf, import(expression));
+    }
+    set_.bodies = set_.substituted(known);
 }
 
 void Rules::read_as(const nb::dict& terminals, nb::handle ignored) {
@@ -304,12 +303,9 @@ void Rules::make_optional(const std::vector<uint32_t>& others) {
     RuleExpressions::Known known;
     for (uint32_t number : others) {
         const ExpressionId leaf = expressions.other(number);
-        const ExpressionId optional = expressions.alternatives(std::array{leaf, RuleExpressions::kEmptyText});
-        known.resize(expressions.size(), RuleExpressions::kUnknown);
-        known[leaf] = optional;
+        expressions.put(known, leaf, expressions.alternatives(std::array{leaf, RuleExpressions::kEmptyText}));
     }
-    for (ExpressionId& body : set_.bodies)
-        if (!others.empty() && body != RuleSet::kAbsent) body = expressions.substituted(body, known);
+    set_.bodies = set_.substituted(known);
 }
 
 // ---- in numbers ---------------------------------------------------------------------------------------------------

@@ -17,20 +17,16 @@ using ExpressionKind = RuleExpressions::Kind;
 
 // The bodies without the bounds of their tokens. The inside of a bound has a lower number.
 std::vector<ExpressionId> unbounded(RuleSet& set) {
-    std::vector<ExpressionId> out = set.bodies;
-    if (set.bounds.empty()) return out;
+    if (set.bounds.empty()) return set.bodies;
     RuleExpressions& expressions = set.expressions;
     RuleExpressions::Known known;
     const auto count = static_cast<ExpressionId>(expressions.size());
     for (ExpressionId id = 0; id < count; ++id) {
         if (expressions.kind(id) != ExpressionKind::kBound) continue;
         const ExpressionId inner = expressions.substituted(expressions.parts(id)[0], known);
-        if (known.size() <= id) known.resize(expressions.size(), RuleExpressions::kUnknown);
-        known[id] = inner;
+        expressions.put(known, id, inner);
     }
-    for (ExpressionId& body : out)
-        if (body != RuleSet::kAbsent) body = expressions.substituted(body, known);
-    return out;
+    return set.substituted(known);
 }
 
 // How the kinds at each place are read: the rules as items over places.
@@ -169,13 +165,10 @@ void resolve_places(RuleSet& set, const DialectPlaces& places, bool longest, Ker
         for (const TerminalUse& use : uses) ways.push_back(symbols.of(use, places[readings.kind(use)].label));
         instead.push_back(ways.size() == 1 ? ways[0] : expressions.alternatives(ways));
     }
-    std::vector<ExpressionId> leaves;
-    leaves.reserve(places.size());
-    for (uint32_t place = 0; place < places.size(); ++place) leaves.push_back(expressions.terminal(place));
-    RuleExpressions::Known known(expressions.size(), RuleExpressions::kUnknown);
-    for (uint32_t place = 0; place < places.size(); ++place) known[leaves[place]] = instead[place];
-    for (ExpressionId& body : set.bodies)
-        if (body != RuleSet::kAbsent) body = expressions.substituted(body, known);
+    RuleExpressions::Known known;
+    for (uint32_t place = 0; place < places.size(); ++place)
+        expressions.put(known, expressions.terminal(place), instead[place]);
+    set.bodies = set.substituted(known);
     set.terminals = symbols.take_terminals();
 }
 

@@ -107,7 +107,7 @@ ExpressionId RuleExpressions::bounded(ExpressionId inner, uint32_t bound) {
 }
 
 ExpressionId RuleExpressions::substituted(ExpressionId id, Known& known) {
-    if (known.size() <= id) known.resize(expressions_.size(), kUnknown);
+    if (known.size() <= id) known.resize(size(), kUnknown);
     if (known[id] != kUnknown) return known[id];
     if (is_leaf(id)) return known[id] = id;
     poll();

@@ -61,6 +61,11 @@ public:
     using Known = std::vector<ExpressionId>;  // [expression], as far as it reaches
     static constexpr ExpressionId kUnknown = UINT32_MAX;
     ExpressionId substituted(ExpressionId id, Known& known);
+    // Lets another expression stand for one.
+    void put(Known& known, ExpressionId id, ExpressionId other) const {
+        if (known.size() <= id) known.resize(size(), kUnknown);
+        known[id] = other;
+    }
     // Calls `visit(leaf)` for each leaf in the order in which they are written, those in bounds as well.
     template <class Visit>
     void each_leaf(ExpressionId id, const Visit& visit) const;

@@ -6,6 +6,13 @@
 
 namespace schemagen {
 
+std::vector<ExpressionId> RuleSet::substituted(RuleExpressions::Known& known) {
+    std::vector<ExpressionId> out = bodies;
+    for (ExpressionId& body : out)
+        if (!known.empty() && body != kAbsent) body = expressions.substituted(body, known);
+    return out;
+}
+
 std::vector<std::vector<uint32_t>> calls_of(const RuleSet& set) {
     std::vector<std::vector<uint32_t>> out(set.bodies.size());
     for (size_t rule = 0; rule < out.size(); ++rule)

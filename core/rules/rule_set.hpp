@@ -35,6 +35,9 @@ struct RuleSet {
         return static_cast<uint32_t>(names.size() - 1);
     }
 
+    // The bodies with other expressions in the place of some of their parts.
+    std::vector<ExpressionId> substituted(RuleExpressions::Known& known);
+
     // Of the tokens of a text; `name` is that of its rule, for messages.
     struct TokenBound {
         uint64_t most;

@@ -32,22 +32,14 @@ private:
         calls_ = calls_of(set_);
         const std::vector<bool> alive = productive(set_, calls_);
         RuleExpressions::Known known;
-        bool is_any_dead = false;
         for (uint32_t rule = 0; rule < alive.size(); ++rule)
             if (!alive[rule]) {
                 set_.bodies[rule] = RuleSet::kAbsent;
-                stand_for(known, rule, RuleExpressions::kNothing);
-                is_any_dead = true;
+                expressions_.put(known, expressions_.rule(rule), RuleExpressions::kNothing);
             }
-        if (!is_any_dead) return;
-        for (ExpressionId& body : set_.bodies)
-            if (body != RuleSet::kAbsent) body = expressions_.substituted(body, known);
+        if (known.empty()) return;
+        set_.bodies = set_.substituted(known);
         calls_ = calls_of(set_);
-    }
-    void stand_for(RuleExpressions::Known& known, uint32_t rule, ExpressionId body) {
-        const ExpressionId call = expressions_.rule(rule);
-        if (known.size() <= call) known.resize(expressions_.size(), RuleExpressions::kUnknown);
-        known[call] = body;
     }
     void write_out() {
         std::vector<bool> is_written(set_.bodies.size());
@@ -61,7 +53,7 @@ private:
             if (group.size() > 1 || body == RuleSet::kAbsent || std::ranges::binary_search(calls_[rule], rule) ||
                 !is_small(body))
                 continue;
-            stand_for(known_, rule, body);
+            expressions_.put(known_, expressions_.rule(rule), body);
             is_written[rule] = true;
         }
     }
