@@ -43,15 +43,15 @@ class ContextFree(ABC, Generic[T_co]):
             LimitError: It is too long, nested too deep, or counts too far.
         """
 
-    def core_rules(self, languages: _core.Languages) -> _core.Rules | None:  # noqa: ARG002 - for others
-        """Return the rules without the objects of `rules`, which take longer to make; None where only those will do.
+    def read(self, languages: _core.Languages) -> _core.Rules | ContextFreeGrammar:  # noqa: ARG002 - for others
+        """Return the rules to compile: as the core has them, which takes less time, or as `rules` does.
 
         Args:
             languages: The place where languages are compared.
 
         Errors as for `rules`.
         """
-        return None
+        return self.rules()
 
     @abstractmethod
     def value_of(self, text: str) -> T_co:

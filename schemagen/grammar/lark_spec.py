@@ -166,19 +166,19 @@ class Lark(GrammarText):
             return grammar_of(self._parser, self._bound, reserve_words=self.keywords is not None)
         return grammar_of_rules(self._source.rules(), self._bound, reserve_words=self.keywords is not None)
 
-    def core_rules(self, languages: _core.Languages) -> _core.Rules | None:
-        """Return the rules as the core has them, if rules are all there is; see `ContextFree.core_rules`."""
+    def read(self, languages: _core.Languages) -> _core.Rules | ContextFreeGrammar:
+        """Return the rules as the core has them, if rules are all there is; see `ContextFree.read`."""
         if self.dialect in _MATCHES:
-            from schemagen.context_free.dialect.rules import plain_rules
+            from schemagen.context_free.dialect.rules import rules_or_grammar
 
             text, arguments = self._dialect_arguments
-            return plain_rules(languages, text, **arguments)
+            return rules_or_grammar(languages, text, **arguments)
         if self.bind:
-            return None
+            return self.rules()
         from schemagen.context_free.lark.reader import core_rules_of, read_dynamic
 
         if self._needs_lark:
-            return core_rules_of(self._parser, reserve_words=self.keywords is not None)
+            return core_rules_of(self._parser, reserve_words=self.keywords is not None) or self.rules()
         return read_dynamic(self._source.rules(), reserve_words=self.keywords is not None)
 
     @property

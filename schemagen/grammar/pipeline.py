@@ -168,15 +168,16 @@ def context_free_engine(
     spec: ContextFree[Any], vocabulary: Vocabulary, options: Options
 ) -> tuple[_core.Constraint, Vocabulary]:
     """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
+    from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.native.builder import builder_of
     from schemagen.engine.native.context_free import compile_core_rules
     from schemagen.engine.tokens import marked_for, with_text_tokens
 
     builder = builder_of(options)
-    core_rules = spec.core_rules(builder)
-    if core_rules is not None:
-        return compile_core_rules(core_rules, builder, vocabulary, options), vocabulary
-    rules = with_text_tokens(spec.rules(), vocabulary)
+    read = spec.read(builder)
+    if not isinstance(read, ContextFreeGrammar):
+        return compile_core_rules(read, builder, vocabulary, options), vocabulary
+    rules = with_text_tokens(read, vocabulary)
     over = marked_for(rules, vocabulary)
     return engine_of_rules(rules, over, options), over
 

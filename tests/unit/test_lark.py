@@ -421,12 +421,12 @@ def test_the_other_dialects_are_read_by_their_reader(monkeypatch: pytest.MonkeyP
     """Which is told what the texts of a JSON Schema are."""
     module = ModuleType("schemagen.context_free.dialect.rules")
 
-    def read_dialect(text: str, *, start: str, value: Any, lexer: str, others: Any) -> ContextFreeGrammar:
+    def read(*arguments: Any, start: str, value: Any, lexer: str, others: Any) -> ContextFreeGrammar:
+        text = arguments[-1]
         assert (text, start, lexer, others) == ("s: x", "s", match, {"f": {"const": 1}, "g": "s: y"})
         return ContextFreeGrammar(start, {start: value({"const": "a"}, None)})
 
-    module.read_dialect = read_dialect  # type: ignore[attr-defined]
-    module.plain_rules = lambda *_, **__: None  # type: ignore[attr-defined]
+    module.read_dialect = module.rules_or_grammar = read  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect.rules", module)
     spec = Lark("s: x", start="s", dialect=dialect, grammars={"f": {"const": 1}, "g": "s: y"})
     assert derives(spec, '"a"')

@@ -51,12 +51,10 @@ def read_dialect(
         UnsatisfiableSchemaError: It derives no text.
         LimitError: It is too long, nested too deep, or counts too far.
     """
-    rules, labels = _read(_core.Languages(), text, start, value, lexer, others)
-    bodies = rules.bodies()
-    return ContextFreeGrammar(rules.start, bodies, rules.terminals(), marked=_marked(bodies, labels))
+    return _grammar_of(*_read(_core.Languages(), text, start, value, lexer, others))
 
 
-def plain_rules(
+def rules_or_grammar(
     languages: _core.Languages,
     text: str,
     *,
@@ -64,13 +62,14 @@ def plain_rules(
     value: JsonReader,
     lexer: Lexer = "longest",
     others: Mapping[str, Other] | None = None,
-) -> _core.Rules | None:
-    """Return the rules as the core has them, or None if it cannot compile them by itself: as of labels and JSON Schemas.
+) -> _core.Rules | ContextFreeGrammar:
+    """Return the rules as the core has them, or as `read_dialect` does where it cannot compile them by itself.
 
-    Arguments and errors as for `read_dialect`, after the place where expressions have nodes.
+    That is so of labels and JSON Schemas. Arguments and errors as for `read_dialect`, after the place where expressions have
+    nodes.
     """
     rules, labels = _read(languages, text, start, value, lexer, others)
-    return rules if rules.is_plain and not labels else None
+    return rules if rules.is_plain and not labels else _grammar_of(rules, labels)
 
 
 def _read(
@@ -83,6 +82,11 @@ def _read(
 ) -> tuple[_core.Rules, list[_Labels]]:
     host = Host(text_of(text), value, "ecma-262" if lexer == "any" else "rust", others or {})
     return _core.rules_of_dialect(languages, text, start, lexer == "longest", host)
+
+
+def _grammar_of(rules: _core.Rules, labels: list[_Labels]) -> ContextFreeGrammar:
+    bodies = rules.bodies()
+    return ContextFreeGrammar(rules.start, bodies, rules.terminals(), marked=_marked(bodies, labels))
 
 
 def _marked(rules: dict[str, Expression], labels: list[_Labels]) -> dict[str, Expression]:
