@@ -12,6 +12,10 @@ from which a random token is accepted.
 
     python benchmarks/budgets.py --only random --tokenizer llama3
 
+Then texts of schemas that grow, written in exactly their tokens:
+
+    python benchmarks/budgets.py --only size
+
 At last come texts of grammars over the same vocabulary, in the dialect of llguidance, each read by a new grammar: without a
 budget, within twice the tokens of the text, and within exactly its tokens.
 
@@ -89,6 +93,17 @@ CASES: dict[str, tuple[str, Callable[[], Any], Callable[[random.Random], str]]] 
         lambda rng: "".join(f'{{"v":{rng.randint(0, 99)},"children":[' for _ in range(1000)) + "]}" * 1000,
     ),
 }
+#: What grows -> order of keys, the schema of a size, and a text of it.
+GROWING: dict[str, tuple[str, Callable[[int], Any], Callable[[random.Random, int], str]]] = {
+    "required keys in any order": ("any", _required, lambda rng, n: _members(n, rng, shuffled=True)),
+    "nested objects": ("schema", _nested, lambda _, n: '{"a":' * n + "17" + "}" * n),
+    "minItems": (
+        "schema",
+        lambda n: {"type": "array", "items": {"type": "string"}, "minItems": n},
+        lambda _, n: "[" + ",".join(['""'] * n) + "]",
+    ),
+}
+SIZES = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 #: Budgets: name -> how many tokens may come before a text of `size` tokens; None if there is no budget.
 BUDGETS: dict[str, Callable[[int], int] | None] = {
     "without": None,
@@ -127,6 +142,24 @@ def measure(case: str, window: int, seed: int) -> dict[str, Any]:
         if name != "without":
             for key in ("p50", "sum"):
                 found[name][f"{key}_ratio"] = round(found[name][f"{key}_us"] / found["without"][f"{key}_us"], 3)
+    return found
+
+
+def measure_growth(case: str, seed: int) -> dict[int, dict[str, float]]:
+    """Return for each size the microseconds of all masks of a text, in exactly its tokens and without a budget."""
+    import schemagen
+
+    order, schema_of, text_of = GROWING[case]
+    vocabulary = schemagen.Vocabulary.byte_vocabulary()
+    found = {}
+    for size in SIZES:
+        schema, text = schema_of(size), text_of(random.Random(seed), size).encode()
+        sums = {
+            name: sum(walk(schemagen.compile(schema, vocabulary, property_order=order, cache=None), text, 0, most))
+            for name, most in BUDGETS.items()
+            if name != "ample"
+        }
+        found[size] = {"masks": len(text), **{f"{name}_us": round(us, 1) for name, us in sums.items()}}
     return found
 
 
@@ -231,6 +264,12 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         found[case] = measure(case, options.window, options.seed)
         print(f"{case}: {found[case]}", flush=True)
+    growing = {}
+    for case in GROWING:
+        if options.only and options.only not in f"size of {case}":
+            continue
+        growing[case] = measure_growth(case, options.seed)
+        print(f"{case}: {growing[case]}", flush=True)
     import schemagen
 
     tokenizer = harness.load_tokenizer(options.tokenizer)
@@ -246,7 +285,7 @@ def main(arguments: list[str] | None = None) -> int:
         found[case] = measure_grammar(vocabulary, tokenizer, grammar, most)
         print(f"{case}: {found[case]}", flush=True)
     settings = {"window": options.window, "seed": options.seed, "tokenizer": Path(options.tokenizer).name}
-    harness.write_result(options.out, "budgets", settings, {"cases": found})
+    harness.write_result(options.out, "budgets", settings, {"cases": found, "growing": growing})
     return 0
 
 

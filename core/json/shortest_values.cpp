@@ -52,11 +52,10 @@ bool ShortestValues::follow_word(uint32_t state, uint32_t component, uint32_t le
     for (uint32_t left = length; left > 0; --left) {
         poll();
         uint32_t next = 0;
-        for (unsigned byte = 0; byte < 256 && !next; ++byte) {
-            const uint32_t to = program_.dfa().next(state, static_cast<uint8_t>(byte));
-            if (!to || !program_.dfa().state(to).alive[component] ||
-                program_.dfa().bytes_to_accept(to, component) >= left)
-                continue;
+        LazyDfa& dfa = program_.dfa();
+        for (unsigned byte = 0; byte < 256 && !next; byte = dfa.last_alike(state, static_cast<uint8_t>(byte)) + 1) {
+            const uint32_t to = dfa.next(state, static_cast<uint8_t>(byte));
+            if (!to || !dfa.state(to).alive[component] || dfa.bytes_to_accept(to, component) >= left) continue;
             next = to;
             out.push_back(static_cast<char>(byte));
         }

@@ -358,15 +358,31 @@ bool Completions::is_noted(uint32_t id) const {
     return is_settled(id);
 }
 
-// [k]: the fewest tokens of the text from byte k on, and of the rest that is noted of the configuration it leads to.
-std::vector<uint32_t> Completions::count_tokens(std::string& text, uint32_t id) const {
-    std::vector<uint32_t> suffix;
-    for (uint32_t bytes = 0; id != kNone; id = known_[id].next) {
-        suffix.push_back(known_[id].tokens);
-        if (known_[id].tokens == 0 || bytes++ == longest_) break;
-        text.push_back(static_cast<char>(known_[id].byte));
+// [k]: the fewest tokens of the text from byte k on, and of the rest that is noted of the configuration it leads to;
+// that rest is followed as far as a token goes on.
+std::vector<uint32_t> Completions::count_tokens(std::string_view text, uint32_t id) const {
+    const Trie& trie = tables_.all();
+    std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
+    fewest.back() = id == kNone ? 0 : known_[id].tokens;
+    for (size_t k = text.size(); k-- > 0;) {
+        poll();
+        uint32_t node = trie.root(), noted = id;
+        for (size_t end = k; node != Trie::kNone;) {
+            if (end < text.size()) {
+                node = trie.child_of(node, static_cast<uint8_t>(text[end++]));
+            } else if (noted != kNone && known_[noted].tokens > 0) {
+                node = trie.child_of(node, known_[noted].byte);
+                noted = known_[noted].next;
+                ++end;
+            } else {
+                break;
+            }
+            if (node == Trie::kNone || trie.tokens_at(node).empty()) continue;
+            const uint32_t rest = end <= text.size() ? fewest[end] : known_[noted].tokens;
+            fewest[k] = std::min(fewest[k], 1 + rest);
+        }
     }
-    return spelling_->fewest_tokens(text, suffix);
+    return fewest;
 }
 
 std::string Completions::text(const Configuration& config, Arena& arena) {
@@ -418,9 +434,8 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
         if (id != kNone) known_[id].tokens = told;
         return told;
     }
-    const size_t size = text.size();
     const std::vector<uint32_t> fewest = count_tokens(text, ids.back());
-    for (size_t k = 0; k < size; ++k) {
+    for (size_t k = 0; k < text.size(); ++k) {
         if (ids[k] == kNone || known_[ids[k]].tokens != kUnasked) continue;
         known_[ids[k]].tokens = fewest[k];
         known_[ids[k]].next = ids[k + 1];

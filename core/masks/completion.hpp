@@ -120,7 +120,7 @@ private:
     bool is_noted(uint32_t id) const;
     uint32_t count_written(std::string text);
     uint32_t count_by_reading(const Configuration& config, const std::string& text, Arena& arena);
-    std::vector<uint32_t> count_tokens(std::string& text, uint32_t id) const;
+    std::vector<uint32_t> count_tokens(std::string_view text, uint32_t id) const;
 
     Automaton& automaton_;
     CompletionGuide& guide_;

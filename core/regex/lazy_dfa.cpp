@@ -172,7 +172,7 @@ ByteSet LazyDfa::next_bytes(uint32_t id) {
     }
     for (unsigned byte = 0; byte < 256;) {
         const bool alive = next(id, static_cast<uint8_t>(byte)) != 0;
-        for (const unsigned last = rows_[id].classes->last[byte]; byte <= last; ++byte)
+        for (const unsigned last = last_alike(id, static_cast<uint8_t>(byte)); byte <= last; ++byte)
             if (alive) out.add(static_cast<uint8_t>(byte));
     }
     return out;

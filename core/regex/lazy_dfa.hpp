@@ -52,12 +52,15 @@ public:
         uint32_t target = row.targets[row.classes->of[byte]];
         return target != kUnknown ? target : compute(state, byte);
     }
+    // The last byte of the interval that leads to the same state as a byte whose target was asked for.
+    unsigned last_alike(uint32_t state, uint8_t byte) const {
+        return is_tracked(state) ? byte : rows_[state].classes->last[byte];
+    }
     // Calls `visit(target)` for each state that the bytes from low to high lead to, the dead one included, until it
     // returns false; the same state may come several times. Returns whether all were visited.
     template <class Visit>
     bool each_target(uint32_t state, uint8_t low, uint8_t high, const Visit& visit) {
-        for (unsigned byte = low; byte <= high;
-             byte = is_tracked(state) ? byte + 1u : rows_[state].classes->last[byte] + 1u)
+        for (unsigned byte = low; byte <= high; byte = last_alike(state, static_cast<uint8_t>(byte)) + 1)
             if (!visit(next(state, static_cast<uint8_t>(byte)))) return false;
         return true;
     }

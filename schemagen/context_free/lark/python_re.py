@@ -76,7 +76,7 @@ _MARKED = ast.concat(ast.ANY_STRING, ast.literal(MARK), ast.ANY_STRING)
 
 @lru_cache(maxsize=1024)
 def _parsed(pattern: str) -> Any:
-    """Return what `re` reads a pattern as, which nobody changes."""
+    """Return the tree that `re` reads a pattern as; callers leave it unchanged."""
     return parser.parse(pattern)
 
 
