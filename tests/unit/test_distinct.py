@@ -66,6 +66,7 @@ def test_an_item_that_is_asked_for_counts_in_any_spelling(byte_vocabulary):
     {"type": "object", "additionalProperties": {"type": "string", "minLength": 3, "maxLength": 1}},
     {"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": False},
     {"type": "object", "propertyNames": {"enum": ["a", "b"]}, "additionalProperties": {"type": "null"}},
+    {"type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"], "maxProperties": 1},
 ])  # fmt: skip
 def test_what_is_not_counted_is_refused(items, byte_vocabulary):
     """Numbers that only an exponent writes, arrays, and objects with few keys of few values are not counted."""
@@ -89,7 +90,28 @@ def test_many_values_are_counted_without_a_look_at_each(more, count, byte_vocabu
     {"type": "object", "patternProperties": {"^[ab]$": {"type": "integer"}}, "additionalProperties": False},
     {"type": "object", "patternProperties": {"^[0-9]{6}$": {"const": 1}}, "additionalProperties": False},
     {"type": "object", "propertyNames": {"enum": ["a", "b"]}},
+    {"type": "object", "properties": {key: {"type": "null"} for key in "abcdefghijklmn"}, "additionalProperties": False},
+    {"type": "object", "propertyNames": {"enum": [*"abcdefghij"]}, "additionalProperties": {"type": "boolean"}},
 ])  # fmt: skip
 def test_objects_with_many_keys_or_values_have_no_end(items, byte_vocabulary):
-    """Few keys whose values do not end, and many keys of one value."""
+    """Few keys whose values do not end, many keys of one value, and thousands of objects of few keys and values."""
     assert schemagen.compile(unique(items, 100), byte_vocabulary, cache=None)
+
+
+def test_no_more_objects_than_are_needed(byte_vocabulary):
+    """Eight objects suffice for eight items, and not for nine."""
+    bits = {"type": "object", "properties": {key: {"type": "boolean"} for key in "abc"}, "additionalProperties": False}
+    bits["required"] = ["a", "b", "c"]
+    assert schemagen.compile(unique(bits, 8, maxItems=8), byte_vocabulary, cache=None)
+    with pytest.raises(schemagen.UnsupportedSchemaError, match="uniqueItems"):
+        schemagen.compile(unique(bits, 8, maxItems=9), byte_vocabulary, cache=None)
+
+
+def test_objects_that_share_parts_are_looked_at_once(byte_vocabulary):
+    """Thirty keys, six levels deep, have 30 to the power of 6 values along them."""
+    levels = {"level 0": {"type": "boolean"}}
+    for level in range(1, 7):
+        keys = {f"^k{key}$": {"$ref": f"#/$defs/level {level - 1}"} for key in range(30)}
+        levels[f"level {level}"] = {"type": "object", "patternProperties": keys, "additionalProperties": False}
+    schema = unique({"$ref": "#/$defs/level 6"}, 2) | {"$defs": levels}
+    assert schemagen.compile(schema, byte_vocabulary, cache=None)

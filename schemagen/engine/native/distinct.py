@@ -7,9 +7,11 @@ language of the numbers has the plain decimal. After an item the core may write 
 (`core/json/unique_items.cpp`), so a number that only an exponent can write does not count. Decimals that are read as the same
 float64 count once.
 
+Of objects there are at least as many as their keys have values together, which tells that some cannot run out.
+
 Invariant: the count is never more than the values that are there, so no array is asked for an item that does not exist. What
-cannot be counted is `UncountedError`: different arrays and objects, numbers that only exponents write, items that are counted
-by several rules at once.
+cannot be counted is `UncountedError`: few different arrays and objects, numbers that only exponents write, items that are
+counted by several rules at once.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.key_classes import KeyClasses
+from schemagen.engine.native.key_classes import KeyClass, KeyClasses
 from schemagen.engine.native.scalars import canonical
 from schemagen.errors import LimitError
 from schemagen.regex import ast
@@ -41,6 +43,8 @@ from schemagen.schema.numbers.rules import EXACT_DIGITS, caps_of, fitting, span_
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from schemagen.engine.native.scalars import ScalarLowering
     from schemagen.schema.ir import StringDisjunct
     from schemagen.schema.normalise import Normaliser
@@ -73,6 +77,8 @@ class DistinctItems:
         self._normaliser = normaliser
         self._scalars = scalars
         self._builder = scalars.builder
+        self._enough = MAX_COUNTED_STRINGS  # so many different objects cannot run out
+        self._inside: dict[tuple[Expression, int], int | None] = {}  # see `_count_inside`
 
     def most(self, disjunct: ArrayDisjunct) -> int | None:
         """Return how many items an array may have, None for no end.
@@ -82,6 +88,8 @@ class DistinctItems:
         """
         if disjunct.max_items is not None and disjunct.max_items < 2:
             return disjunct.max_items
+        if disjunct.max_items is not None:
+            self._enough = min(max(disjunct.max_items, len(disjunct.prefix) + 1), MAX_COUNTED_STRINGS)
         for index, item in enumerate(disjunct.prefix):
             # A place with more values than there are places before it cannot run out.
             if item is not NEVER and _is_at_most(self.count(item), index):
@@ -147,7 +155,7 @@ class DistinctItems:
         return value.null + value.true + value.false + strings + numbers
 
     def _is_finite(self, disjunct: ArrayDisjunct | ObjectDisjunct, depth: int) -> bool:
-        """Whether an array or object plainly has finitely many values; deep ones count as endless."""
+        """Whether there are plainly few arrays or objects of a disjunct; deep ones count as endless."""
         if isinstance(disjunct, ArrayDisjunct):
             if disjunct.max_items is None and disjunct.items is not NEVER:
                 return False
@@ -156,32 +164,57 @@ class DistinctItems:
                 if len(disjunct.prefix) < (disjunct.max_items or 0)
                 else disjunct.prefix
             )
-        elif disjunct.max_properties == 0:
-            return True
-        else:
-            others = self._values_of_other_keys(disjunct)
-            if others is None:
-                return False
-            inside = (*_values_of(disjunct), *others)
-        return depth < MAX_LOOK and all(part is NEVER or self._is_few(part, depth + 1) for part in inside)
+            return self._are_few(inside, depth)
+        has_room = disjunct.max_properties is None or disjunct.max_properties > len(disjunct.required)
+        others = self._other_keys(disjunct) if has_room else []
+        if others is None:
+            return False
+        values = _values_of(disjunct, only_required=not has_room)
+        if not self._are_few((*values, *(keys.value for keys in others)), depth):
+            return False
+        return self._least_objects(disjunct, others, depth) < self._enough
 
-    def _values_of_other_keys(self, disjunct: ObjectDisjunct) -> list[Expression] | None:
-        """Return what the keys may be that are not declared, None where there is no end of keys."""
+    def _other_keys(self, disjunct: ObjectDisjunct) -> list[KeyClass] | None:
+        """Return the keys that are not declared and have values, None where there is no end of them."""
         declared = [spelled for key, _ in disjunct.properties if (spelled := canonical(key)) is not None]
         classes = KeyClasses(self._builder, self._scalars.patterns, self._normaliser.check_time).of(disjunct, declared)
         used = [keys for keys in classes if not self._normaliser.is_plainly_empty(keys.value)]
-        if any(
-            keys.is_open or self._builder.count_words(keys.node, MAX_COUNTED_STRINGS) >= MAX_COUNTED_STRINGS
-            for keys in used
-        ):
-            return None
-        return [keys.value for keys in used]
+        return None if any(keys.is_open or self._words(keys) >= MAX_COUNTED_STRINGS for keys in used) else used
+
+    def _words(self, keys: KeyClass) -> int:
+        return self._builder.count_words(keys.node, MAX_COUNTED_STRINGS)
+
+    def _least_objects(self, disjunct: ObjectDisjunct, others: list[KeyClass], depth: int) -> int:
+        """Return a number of objects that there are at least, for a disjunct whose values are few."""
+        bounds = disjunct.max_properties is not None or disjunct.min_properties > len(disjunct.required)
+        if bounds or disjunct.groups or disjunct.counts:
+            return 1
+        least = 1
+        for key, value in disjunct.properties:
+            least *= self._least(value, depth) + (key not in disjunct.required)
+        for keys in others:
+            ways = self._least(keys.value, depth) + 1
+            least *= ways ** min(self._words(keys), MAX_COUNTED_STRINGS.bit_length())
+        return least
+
+    def _least(self, expression: Expression, depth: int) -> int:
+        return 0 if expression is NEVER else self._count_inside(expression, depth + 1) or 0
+
+    def _are_few(self, expressions: Iterable[Expression], depth: int) -> bool:
+        return depth < MAX_LOOK and all(part is NEVER or self._is_few(part, depth + 1) for part in expressions)
 
     def _is_few(self, expression: Expression, depth: int) -> bool:
-        try:
-            return self.count(expression, depth) is not None
-        except UncountedError:
-            return True
+        return self._count_inside(expression, depth) is not None
+
+    def _count_inside(self, expression: Expression, depth: int) -> int | None:
+        """Return `count` of a part, 0 where it is not counted. Parts that many share are looked at once."""
+        key = expression, depth
+        if key not in self._inside:
+            try:
+                self._inside[key] = self.count(expression, depth)
+            except UncountedError:
+                self._inside[key] = 0
+        return self._inside[key]
 
     # --- strings -----------------------------------------------------------------------------------------------------
 
@@ -303,11 +336,15 @@ def _multiples(disjunct: NumberDisjunct, step: Fraction, plain: NumberStyle) -> 
     return range(math.ceil(low / step), math.floor(high / step) + 1)
 
 
-def _values_of(disjunct: ObjectDisjunct) -> list[Expression]:
+def _values_of(disjunct: ObjectDisjunct, *, only_required: bool) -> list[Expression]:
     """Return what the declared keys may be, in each alternative of their group."""
     members = [each for alternatives in members_of(disjunct) for each in alternatives]
     among = {key for each in members for key in each}
-    alone = [value for key, value in disjunct.properties if key not in among]
+    alone = [
+        value
+        for key, value in disjunct.properties
+        if key not in among and not (only_required and key not in disjunct.required)
+    ]
     return [*alone, *(value for each in members for value, _ in each.values())]
 
 
