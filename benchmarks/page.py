@@ -237,11 +237,29 @@ def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _budgets(result: Result) -> str:
-    """Return the times of masks in random texts within a budget and without one."""
+    """Return the times of masks in random texts within a budget and without one, then the sums of texts by size."""
     cases = {case: found for case, found in result["results"]["cases"].items() if "masks" in found}
     rows = [(case, found["masks"], *(f"{us:,.0f}" for us in found["us"].values())) for case, found in cases.items()]
     times = next(iter(cases.values()))["us"]
-    return table(("case", "masks", *(f"{name}, µs" for name in times)), rows)
+    measured = table(("case", "masks", *(f"{name}, µs" for name in times)), rows)
+    growing = result["results"].get("growing", {})
+    if not growing:
+        return measured
+    sizes = list(next(iter(growing.values())))
+    sums = [
+        (family, said, *(f"{row[kind] / 1e3:,.1f}" for row in found.values()))
+        for family, found in growing.items()
+        for said, kind in (("its tokens", "own_us"), ("no budget", "without_us"))
+    ]
+    return measured + "\n\n" + table(("text", "budget", *(f"{int(size):,}" for size in sizes)), sums)
+
+
+def _budget_lines(result: Result) -> dict[str, list[tuple[float, float]]]:
+    """Return the milliseconds of all masks of a text in exactly its tokens, by size."""
+    return {
+        family: [(float(size), row["own_us"] / 1e3) for size, row in found.items()]
+        for family, found in result["results"].get("growing", {}).items()
+    }
 
 
 #: The heads of the cells that `_decoding` returns.
@@ -355,6 +373,12 @@ def plots(results: Mapping[str, list[Result]]) -> dict[str, str]:
         found["benchmarks-families.svg"] = line_plot(
             "Time to first mask", ("size", "ms"), lines, logarithmic=True, logarithmic_x=True
         )
+    for result in results.get("budgets", [])[-1:]:
+        if lines := _budget_lines(result):
+            title = "All masks in exactly the tokens of a text"
+            found["benchmarks-budgets.svg"] = line_plot(
+                title, ("size", "ms"), lines, logarithmic=True, logarithmic_x=True
+            )
     for result in results.get("grammars", [])[-1:]:
         first, cold = _grammar_times(result)
         found["benchmarks-grammars-first.svg"] = interval_plot("First mask of a grammar", "ms", first, logarithmic=True)
