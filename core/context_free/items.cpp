@@ -10,7 +10,7 @@ namespace schemagen {
 
 namespace {
 
-// Positions, each once, as a concatenation of two others: parts of a body share them, and none is copied.
+// Lists of positions, each of them once: a position, or two lists one after the other. Parts of a body share them.
 class PositionLists {
 public:
     using List = uint32_t;  // kNone has no positions
