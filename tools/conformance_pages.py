@@ -44,8 +44,8 @@ REMARKS = {
     "back-references raise",
     "format": "for the names below; an unknown name is an annotation, as the standard says",
     "items": "a list of schemas and `additionalItems` before 2020-12",
-    "uniqueItems": "by value: 1 is 1.0, and the order of keys is nothing; refused where arrays, objects or numbers of 61 "
-    "digits could run out",
+    "uniqueItems": "by value: 1 is 1.0, and the order of keys is nothing; refused where arrays, fewer than 10,000 objects or "
+    "numbers of 61 digits could run out",
     "contains": "with `minContains`, `maxContains`",
     "properties": "keys in the order of declaration by default",
     "patternProperties": "overlapping patterns, too",

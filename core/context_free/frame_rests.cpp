@@ -39,8 +39,8 @@ const std::vector<uint32_t>& FrameRests::after(FrameId frame) {
     return after_[frame];
 }
 
-// After each rule of a frame: shortest paths, within the frame and below it. A step within the frame is repeated when its
-// continuation was lowered.
+// After each rule of a frame: shortest paths, within the frame and below it. A step within the frame is repeated when
+// its continuation was lowered.
 std::vector<uint32_t> FrameRests::find_after(FrameId frame) {
     const FrameParser::Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
     const unsigned classes = bounds_.class_count();
