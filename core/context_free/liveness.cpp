@@ -28,11 +28,11 @@ Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, cons
 // How the rule of an item may end that goes on over an edge: [class read last] of the row of that item.
 void Liveness::add_ends(const ContextFreeGrammar::Edge& edge, const NeighbourClasses::Follow& preceding, Ends& ends,
                         Classes* row) const {
-    const unsigned count = classes_.count();
+    const size_t count = classes_.count();
     const Classes* after = &ends[edge.target * count];
     if (grammar_.is_rule(edge.symbol)) {
         const Classes* called = &ends[grammar_.first_item(edge.symbol) * count];
-        for (unsigned last = 0; last < count; ++last)
+        for (size_t last = 0; last < count; ++last)
             for (Classes middle = called[last]; middle; middle &= middle - 1) row[last] |= after[lowest(middle)];
         return;
     }
@@ -47,13 +47,13 @@ void Liveness::add_ends(const ContextFreeGrammar::Edge& edge, const NeighbourCla
 
 // How the rule of each item may end, where these may be neighbours; `ends` are some ways, or none.
 Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed, Ends ends) const {
-    const unsigned count = classes_.count();
+    const size_t count = classes_.count();
     NeighbourClasses::Follow preceding(count);  // [class]: those that it may follow
-    for (unsigned last = 0; last < count; ++last)
-        for (unsigned next = 0; next < count; ++next) preceding[next] |= (followed[last] >> next & 1) << last;
+    for (size_t last = 0; last < count; ++last)
+        for (size_t next = 0; next < count; ++next) preceding[next] |= (followed[last] >> next & 1) << last;
     ends.resize(grammar_.item_count() * count);
     for (ItemId item = 0; item < grammar_.item_count(); ++item)
-        for (unsigned last = 0; grammar_.accepting(item) && last < count; ++last)
+        for (size_t last = 0; grammar_.accepting(item) && last < count; ++last)
             ends[item * count + last] |= Classes{1} << last;
     std::vector<Classes> before(count);
     for (bool changed = true; changed;) {
