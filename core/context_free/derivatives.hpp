@@ -3,7 +3,6 @@
 // Many lexemes of a lexer have most of their texts in common, so the same node is derived by the same byte for each of
 // them. Bytes between two cuts of a node (regex/nodes.hpp) have the same derivative: it is kept by the first of them.
 #pragma once
-#include <bit>
 #include <cstdint>
 
 #include "regex/kernel.hpp"
@@ -23,14 +22,6 @@ public:
         return out;
     }
     size_t memory_bytes() const { return known_.memory_bytes(); }
-
-    // The first of the bytes up to one between which there is no cut.
-    static uint8_t first_alike(const ByteCuts& cuts, uint8_t byte) {
-        size_t word = byte / 64;
-        uint64_t before = cuts[word] & (~uint64_t{0} >> (63 - byte % 64));
-        while (!before && word) before = cuts[--word];
-        return before ? static_cast<uint8_t>(word * 64 + std::bit_width(before) - 1) : 0;
-    }
 
 private:
     static constexpr size_t kMost = size_t{1} << 20;  // 24 MB of slots at most, then all is forgotten

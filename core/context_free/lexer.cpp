@@ -61,15 +61,8 @@ std::pair<unsigned, unsigned> Lexer::alike(LexerState state, uint8_t byte) {
     ByteCuts cuts{};
     cuts[kPlaneOfMark >> 6] = uint64_t{3} << (kPlaneOfMark & 63);  // begins and ends there
     for (const Component& each : states_[state].components)
-        for (NodeId node : {each.text, each.longer}) {
-            const ByteCuts& own = kernel_.cuts(node);
-            for (size_t w = 0; w < cuts.size(); ++w) cuts[w] |= own[w];
-        }
-    auto is_cut = [&](unsigned at) { return cuts[at >> 6] >> (at & 63) & 1; };
-    unsigned first = byte, last = byte;
-    while (first > 0 && !is_cut(first)) --first;
-    while (last < 255 && !is_cut(last + 1)) ++last;
-    return {first, last};
+        for (NodeId node : {each.text, each.longer}) kernel_.add_cuts(node, cuts);
+    return {first_alike(cuts, byte), last_alike(cuts, byte)};
 }
 
 std::optional<Lexer::Component> Lexer::next(const Component& component, uint8_t byte) {
@@ -257,8 +250,7 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
     std::vector<uint32_t> parts(promises_[promise].begin(), promises_[promise].end());
     ByteCuts cuts{};
     for (uint32_t& part : parts) {
-        const ByteCuts& own = kernel_.cuts(part / 2);
-        for (size_t w = 0; w < cuts.size(); ++w) cuts[w] |= own[w];
+        kernel_.add_cuts(part / 2, cuts);
         const NodeId rest = derivatives_.of(part / 2, byte);
         broken = broken || (part % 2 ? kernel_.is_empty(rest) : kernel_.nullable(rest));
         part = 2 * rest + part % 2;
@@ -268,10 +260,8 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
         kept_[promise] = std::make_unique<std::array<Promise, 256>>();
         kept_[promise]->fill(kNotKnown);
     }
-    const unsigned first = Derivatives::first_alike(cuts, byte);
-    unsigned end = byte + 1U;
-    while (end < 256 && !(cuts[end / 64] >> end % 64 & 1)) ++end;
-    std::fill(kept_[promise]->begin() + first, kept_[promise]->begin() + end, out);
+    auto* const kept = kept_[promise]->data();
+    std::fill(kept + first_alike(cuts, byte), kept + last_alike(cuts, byte) + 1, out);
     return out;
 }
 

@@ -9,6 +9,11 @@ namespace schemagen {
 
 using Classes = NeighbourClasses::Set;
 
+// The class of a terminal; none is read of those that are pruned.
+uint32_t Liveness::read_as(SymbolId terminal) const {
+    return std::ranges::binary_search(pruned_, terminal) ? NeighbourClasses::kNotRead : classes_.of(terminal);
+}
+
 // The classes after an edge, from the classes last read before it; empty after a terminal that is pruned.
 Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
                        const Ends& ends) const {
@@ -17,8 +22,7 @@ Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, cons
         for (; lasts; lasts &= lasts - 1) out |= at(ends, grammar_.first_item(edge.symbol), lowest(lasts));
         return out;
     }
-    if (std::ranges::binary_search(pruned_, edge.symbol)) return 0;
-    const uint32_t own = classes_.of(edge.symbol);
+    const uint32_t own = read_as(edge.symbol);
     if (own == NeighbourClasses::kNoText) return lasts;
     if (own == NeighbourClasses::kNotRead) return 0;
     for (; lasts; lasts &= lasts - 1) out |= followed[lowest(lasts)] & Classes{1} << own;
@@ -36,11 +40,10 @@ void Liveness::add_ends(const ContextFreeGrammar::Edge& edge, const NeighbourCla
             for (Classes middle = called[last]; middle; middle &= middle - 1) row[last] |= after[lowest(middle)];
         return;
     }
-    if (std::ranges::binary_search(pruned_, edge.symbol)) return;
-    const uint32_t own = classes_.of(edge.symbol);
+    const uint32_t own = read_as(edge.symbol);
     if (own == NeighbourClasses::kNotRead) return;
     if (own == NeighbourClasses::kNoText)
-        for (unsigned last = 0; last < count; ++last) row[last] |= after[last];
+        for (size_t last = 0; last < count; ++last) row[last] |= after[last];
     else if (after[own])
         for (Classes lasts = preceding[own]; lasts; lasts &= lasts - 1) row[lowest(lasts)] |= after[own];
 }

@@ -55,6 +55,7 @@ private:
     };
     static constexpr size_t kMostEndings = 100'000;
     Classes at(const Ends& ends, ItemId item, unsigned last) const { return ends[item * classes_.count() + last]; }
+    uint32_t read_as(SymbolId terminal) const;
     Classes over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
                  const Ends& ends) const;
     void add_ends(const ContextFreeGrammar::Edge& edge, const NeighbourClasses::Follow& preceding, Ends& ends,

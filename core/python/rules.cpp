@@ -44,10 +44,6 @@ struct SyntaxClasses {
     }
 };
 
-}  // namespace
-
-namespace {
-
 constexpr size_t kShown = 40;  // characters
 
 std::string cut(const std::u32string& text) {

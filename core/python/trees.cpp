@@ -237,32 +237,26 @@ auto as_call(Result (PythonTrees::*method)(Arguments...)) {
     };
 }
 
-}  // namespace
-
-namespace {
-
-// A plain pattern as an object of Python, or None. Without a tree that others use: most are read once in a process.
-nb::object plain_regex(const nb::str& pattern, const std::string& dialect, bool search) {
+// The expression that `read(trees, utf8)` makes of a pattern, or None. It has trees of its own: most patterns are read
+// once in a process.
+template <class Read>
+nb::object read_alone(const nb::str& pattern, const Read& read) {
     const Work call(Work::kNoEnd, Work::Manner::kKeep);
-    const auto utf8 = utf8_of(pattern);
-    if (!utf8) return nb::none();
     RegexTrees trees;
     std::optional<TreeId> tree;
-    if (search)
-        tree = plain_search(trees, *utf8, dialect_of(dialect));
-    else if (const auto plain = plain_pattern(trees, *utf8, dialect_of(dialect)))
-        tree = plain->tree;
+    if (const auto utf8 = utf8_of(pattern)) tree = read(trees, *utf8);
     return tree ? TreeImport().ast_of(*tree, trees) : nb::none();
 }
 
-// The texts of a pattern of which `re` takes the longest, or None.
-nb::object longest_match_of(const nb::str& pattern) {
-    const Work call(Work::kNoEnd, Work::Manner::kKeep);
-    const auto utf8 = utf8_of(pattern);
-    RegexTrees trees;
-    const auto texts = utf8 ? longest_match(trees, *utf8) : std::nullopt;
-    return texts ? TreeImport().ast_of(*texts, trees) : nb::none();
+nb::object plain_regex(const nb::str& pattern, const std::string& dialect, bool search) {
+    return read_alone(pattern, [&](RegexTrees& trees, std::string_view utf8) -> std::optional<TreeId> {
+        if (search) return plain_search(trees, utf8, dialect_of(dialect));
+        const auto plain = plain_pattern(trees, utf8, dialect_of(dialect));
+        return plain ? std::optional(plain->tree) : std::nullopt;
+    });
 }
+
+nb::object longest_match_of(const nb::str& pattern) { return read_alone(pattern, longest_match); }
 
 }  // namespace
 

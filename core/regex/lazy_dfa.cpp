@@ -136,10 +136,8 @@ void LazyDfa::open_row(uint32_t id) {
     kernel_.before_write();
     const State& state = states_[id];
     ByteCuts cut{};
-    for (size_t k = 0; k < state.count + (state.marked ? 1u : 0u); ++k) {
-        const ByteCuts& other = kernel_.cuts(components_[state.first + k]);
-        for (size_t w = 0; w < 4; ++w) cut[w] |= other[w];
-    }
+    for (size_t k = 0; k < state.count + (state.marked ? 1u : 0u); ++k)
+        kernel_.add_cuts(components_[state.first + k], cut);
     cut[0] &= ~1ull;  // byte 0 always begins the first class
     uint64_t hash = mix(mix(mix(mix(1, cut[0]), cut[1]), cut[2]), cut[3]);
     uint32_t at = classes_index_.find(hash, [&](uint32_t k) { return cuts_[k] == cut; });

@@ -381,10 +381,6 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
 ByteCuts Nodes::compute_cuts(NodeId id) {
     const Node node = nodes_[id];
     ByteCuts out{};
-    auto join = [&](NodeId kid) {
-        const ByteCuts& other = cuts(kid);
-        for (int k = 0; k < 4; ++k) out[static_cast<size_t>(k)] |= other[static_cast<size_t>(k)];
-    };
     switch (node.kind) {
         case Kind::kEmpty:
         case Kind::kEpsilon: break;
@@ -409,17 +405,17 @@ ByteCuts Nodes::compute_cuts(NodeId id) {
         case Kind::kConcat: {
             NodeId at = id;
             for (; nodes_[at].kind == Kind::kConcat; at = nodes_[at].b) {
-                join(nodes_[at].a);
+                add_cuts(nodes_[at].a, out);
                 if (!nodes_[nodes_[at].a].nullable) return out;
             }
-            join(at);
+            add_cuts(at, out);
             break;
         }
         case Kind::kRepeat:
-        case Kind::kNot: join(node.a); break;
+        case Kind::kNot: add_cuts(node.a, out); break;
         case Kind::kOr:
         case Kind::kAnd:
-            for (NodeId kid : kids_of(node)) join(kid);
+            for (NodeId kid : kids_of(node)) add_cuts(kid, out);
     }
     return out;
 }

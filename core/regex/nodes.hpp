@@ -12,6 +12,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -93,6 +94,17 @@ inline std::array<uint64_t, 4> one_byte(uint8_t byte) {
 }
 
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
+// The first of the bytes up to one between which there is no cut, and the last of those from it on.
+inline uint8_t first_alike(const ByteCuts& cuts, uint8_t byte) {
+    size_t word = byte / 64;
+    uint64_t before = cuts[word] & (~uint64_t{0} >> (63 - byte % 64));
+    while (!before && word) before = cuts[--word];
+    return before ? static_cast<uint8_t>(word * 64 + std::bit_width(before) - 1) : 0;
+}
+inline uint8_t last_alike(const ByteCuts& cuts, uint8_t byte) {
+    while (byte < 255 && !(cuts[(byte + 1u) / 64] >> (byte + 1u) % 64 & 1)) ++byte;
+    return byte;
+}
 using CharsRow = std::array<NodeId, 256>;
 
 // Control over the making of nodes: who pays for them, and that no thread reads meanwhile.
@@ -138,6 +150,10 @@ public:
     bool nullable(NodeId node) const { return nodes_[node].nullable; }
     NodeId derivative(NodeId node, uint8_t byte);
     const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
+    void add_cuts(NodeId node, ByteCuts& out) {
+        const ByteCuts& own = cuts(node);
+        for (size_t w = 0; w < out.size(); ++w) out[w] |= own[w];
+    }
     uint32_t cuts_id(NodeId node);  // equal cuts have equal ids
     // A node that is the rest of a substring at `state`, and then `rest`.
     struct SubstringPlace {

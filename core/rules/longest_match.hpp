@@ -3,9 +3,8 @@
 // Three cases are seen at once, which most terminals of grammars are:
 //
 // - The pattern is deterministic: it never has to choose, and greedy repetitions give the longer matches first.
-// - It is a repetition between fixed numbers of characters, as in '([^']|'')*'. The text tells where each round ends,
-// if
-//   rounds are deterministic and none begins with another one. Then a match with more rounds is longer, and tried
+// - It is a repetition between fixed numbers of characters, as in '([^']|'')*'. If rounds are deterministic, and none
+//   begins with another one, the text tells where each round ends. A match with more rounds is longer then, and tried
 //   first.
 // - It is a choice of texts, none of which begins with an earlier one.
 //

@@ -208,11 +208,12 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
         LimitError: It is too large to be compared with a keyword.
     """
     literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
+    others = {name: pattern for name, (pattern, is_literal) in patterns.items() if not is_literal}
     beginnings = {name: first_characters(literal) for name, literal in literals.items()}
     any_beginning = ast.normalise_ranges(each for ranges in beginnings.values() for each in ranges)
     words: dict[str, ast.Regex] = {}
     firsts: dict[str, ast.Ranges] = {}
-    for name, pattern in ((name, pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal):
+    for name, pattern in others.items():
         first = first_characters(before_assertion(pattern))
         if not ast.intersect_ranges(first, any_beginning):
             continue  # most such terminals take numbers and strings
