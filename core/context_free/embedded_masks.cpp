@@ -29,7 +29,7 @@ private:
 }  // namespace
 
 EmbeddedMasks::EmbeddedMasks(EmbeddedAutomaton& automaton, const VocabularyTables& tables, StringMasks& strings)
-    : automaton_(automaton), tables_(tables), host_(automaton.host().make_masks(tables)) {
+    : automaton_(automaton), tables_(tables), host_(automaton.host().make_masks(tables)), kept_(tables.words()) {
     for (const EmbeddedLanguage& language : automaton.languages()) {
         MaskFactory* factory = language.automaton->facets().masks;
         std::unique_ptr<MaskEngine> inner;
@@ -87,18 +87,18 @@ void EmbeddedMasks::add_aligned(ParserState at, Promise promise, Words& words, A
 // Where no embedded text is being read.
 void EmbeddedMasks::add_set(StrandSet set, Words& words, Arena& arena) {
     if (!set) return;
-    if (const TokenSet* known = at_sets_.find(set)) return known->add_to(words.data(), words.size());
+    if (const auto* known = at_sets_.find(set)) return (*known)->add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
     const Configuration config = EmbeddedAutomaton::with(set, {}, arena);
     host_->fill(config, own.data(), arena);
     add_walk(entering_trie(), config, own, arena);
     automaton_.each_gap(set, [&](ParserState at, Promise promise) { add_aligned(at, promise, own, arena); });
-    (at_sets_.add(set, 0) = kept_.kept(own)).add_to(words.data(), words.size());
+    (at_sets_.add(set, 0) = kept_.of_mask(own))->add_to(words.data(), words.size());
 }
 
 // The tokens that begin after an embedded text.
 void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
-    if (const TokenSet* known = after_.find(after)) return known->add_to(words.data(), words.size());
+    if (const auto* known = after_.find(after)) return (*known)->add_to(words.data(), words.size());
     Words own(tables_.words(), 0);
     ContextFreeAutomaton& host = automaton_.host();
     const LexerState begun = host.lexer().start(host.parser().viable(after));
@@ -107,7 +107,7 @@ void EmbeddedMasks::add_after(ParserState after, Words& words, Arena& arena) {
     const EmbeddedStrand gap{after, EmbeddedStrand::kGap, kNoPromise, 0, {}};
     add_walk(entering_trie(), EmbeddedAutomaton::with(kNoStrands, {&gap, 1}, arena), own, arena);
     add_aligned(after, kNoPromise, own, arena);
-    (after_.add(after, 0) = kept_.kept(own)).add_to(words.data(), words.size());
+    (after_.add(after, 0) = kept_.of_mask(own))->add_to(words.data(), words.size());
 }
 
 // The tokens that stay in an embedded text.
@@ -127,18 +127,16 @@ void EmbeddedMasks::add_inner(const EmbeddedStrand& strand, Words& words, Arena&
     for (size_t w = 0; w < words.size(); ++w) words[w] |= own[w];
 }
 
-// The tokens in which an embedded text ends, and something follows: kept if they do not depend on the text, else `own`.
-const TokenSet& EmbeddedMasks::leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own) {
+// The tokens in which an embedded text ends, and something follows: kept if they do not depend on the text.
+void EmbeddedMasks::add_leaving(const EmbeddedStrand& strand, Words& words, Arena& arena) {
     const Configuration alone = EmbeddedAutomaton::with(kNoStrands, {&strand, 1}, arena);
+    const Trie& trie = leaving_trie(strand.language);
     std::vector<uint64_t> identity;
-    const bool is_known_by = automaton_.identity(alone, true, identity);
-    if (is_known_by)
-        if (const TokenSet* known = leaving_.find(identity)) return *known;
-    Words words(tables_.words(), 0);
-    add_walk(leaving_trie(strand.language), alone, words, arena);
-    own = kept_.kept(words);
-    if (!is_known_by) return own;
-    return leaving_.add(identity, heap_bytes(identity)) = own;
+    if (!automaton_.identity(alone, true, identity)) return add_walk(trie, alone, words, arena);
+    if (const auto* known = leaving_.find(identity)) return (*known)->add_to(words.data(), words.size());
+    Words own(tables_.words(), 0);
+    add_walk(trie, alone, own, arena);
+    (leaving_.add(identity, heap_bytes(identity)) = kept_.of_mask(own))->add_to(words.data(), words.size());
 }
 
 void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Arena& arena) {
@@ -155,8 +153,7 @@ void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Are
         automaton_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
     }
     if (automaton_.languages()[strand.language].min_bytes(strand.inner, strand.tokens) >= trie.max_depth) return;
-    TokenSet own;
-    leaving(strand, arena, own).add_to(words.data(), words.size());
+    add_leaving(strand, words, arena);
 }
 
 template <class Visit>
@@ -170,13 +167,13 @@ void EmbeddedMasks::each_cache(const Visit& visit) {
 void EmbeddedMasks::make_room() {
     const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
     if (own_bytes() < most) return;
-    kept_.clear();
+    const TokenSets before = std::exchange(kept_, TokenSets(tables_.words()));
     each_cache([&](auto& cache) {
         cache.sweep();
-        cache.each([&](TokenSet& set) { set = kept_.kept_again(set, tables_.words()); });
+        cache.each([&](const TokenSet*& set) { set = kept_.same_as(*set); });
     });
     if (own_bytes() < most / 2) return;
-    kept_.clear();
+    kept_ = TokenSets(tables_.words());
     each_cache([](auto& cache) { cache.clear(); });
 }
 
@@ -193,10 +190,10 @@ uint32_t EmbeddedMasks::fill(const Configuration& config, uint32_t* words, Arena
 }
 
 bool EmbeddedMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    const TokenSet* known = config.frame ? nullptr : at_sets_.find(config.state);
+    const auto* known = config.frame ? nullptr : at_sets_.find(config.state);
     if (!known) return false;
-    known->copy_to(words, tables_.words());
-    allowed = known->count;
+    (*known)->copy_to(words, tables_.words());
+    allowed = (*known)->count;
     return true;
 }
 

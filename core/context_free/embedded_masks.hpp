@@ -40,7 +40,7 @@ private:
     void add_inner(const EmbeddedStrand& strand, Words& words, Arena& arena);
     void add_aligned(ParserState at, Promise promise, Words& words, Arena& arena);
     void add_walk(const Trie& trie, const Configuration& from, Words& words, Arena& arena);
-    const TokenSet& leaving(const EmbeddedStrand& strand, Arena& arena, TokenSet& own);
+    void add_leaving(const EmbeddedStrand& strand, Words& words, Arena& arena);
     void make_room();
 
     template <class Visit>
@@ -61,9 +61,9 @@ private:
     std::optional<Spelling> spelling_;      // when an embedded text was read
     std::shared_ptr<const Trie> entering_;  // of the tokens in which an embedded text may begin
     TokenSets kept_;
-    MaskCache<StrandSet, TokenSet> at_sets_;  // where no embedded text is being read
-    MaskCache<ParserState, TokenSet> after_;  // an embedded text that was read before the token
-    MaskCache<std::vector<uint64_t>, TokenSet, IdentityHash> leaving_;
+    MaskCache<StrandSet, const TokenSet*> at_sets_;  // where no embedded text is being read
+    MaskCache<ParserState, const TokenSet*> after_;  // an embedded text that was read before the token
+    MaskCache<std::vector<uint64_t>, const TokenSet*, IdentityHash> leaving_;
 };
 
 }  // namespace schemagen

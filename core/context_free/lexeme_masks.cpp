@@ -17,13 +17,12 @@ LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       lexer_(lexer),
       strands_(strands),
       tables_(tables),
-      unions_(kept_, tables.words()),
-      eos_(kept_.kept(std::vector<uint32_t>(tables.eos().begin(), tables.eos().end()), tables.words())),
+      kept_(tables.words()),
       classes_(grammar, parser, sets, lexer, strands, tables),
       scans_(lexer, sets, classes_, tables, kept_),
       plan_ids_(parser),
       after_ids_(parser),
-      plans_{{&nothing_, {}, {}, 0}},
+      plans_{{kept_.none(), {}, {}, 0}},
       find_bounds_(std::move(find_bounds)) {}
 
 const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
@@ -33,11 +32,11 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     Parts inner;
     const std::vector<Lexer::Component> components = lexer_.components(lexer);
     for (const Lexer::Component& component : components) {
-        auto scan = scans_.of(component);
-        inner.push_back(&scan->inner);
-        if (!scan->leaving.empty() || scan->ends) mask.scans.emplace_back(component.lexeme, std::move(scan));
+        const LexemeScan& scan = scans_.of(component);
+        inner.push_back(scan.inner);
+        if (scan.leaving || scan.ends) mask.scans.emplace_back(component.lexeme, scan);
     }
-    mask.inner = unions_.of(std::move(inner));
+    mask.inner = kept_.known_union(std::move(inner));
     bytes_ += heap_node(sizeof(*lexer_masks_.begin())) + heap_bytes(mask.scans);
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
@@ -116,17 +115,18 @@ void LexemeMasks::add_near(ParserState parser, LexerState lexer, uint32_t bytes,
     const std::vector<Lexer::Component> components = lexer_.components(lexer);
     for (const Lexer::Component& each : components)
         if (most_after(parser, grammar_.lexemes()[each.lexeme].terminal) <= bytes)
-            scans_.of(each)->inner.add_to(words, tables_.words());
+            scans_.of(each).inner->add_to(words, tables_.words());
     seen_.reset();
     each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) {
         if (const ParserState after = strands_.after(parser, lexeme)) add_near_tails(after, tails, bytes, words);
     });
     for (const auto& [lexeme, scan] : mask.scans) {
-        const ParserState after = scan->ends ? strands_.after(parser, lexeme) : kNoParse;
+        const ParserState after = scan.ends ? strands_.after(parser, lexeme) : kNoParse;
         if (!after) continue;
-        Words next(tables_.words());
+        Words next(tables_.words()), beginning(tables_.words(), ~0u);
         add_near(after, lexer_.start(parser_.viable(after)), bytes, next.data());
-        for (size_t w = 0; w < next.size(); ++w) words[w] |= next[w] & (scan->beginning ? (*scan->beginning)[w] : ~0u);
+        if (scan.beginning) scan.beginning->copy_to(beginning.data(), tables_.words());
+        for (size_t w = 0; w < next.size(); ++w) words[w] |= next[w] & beginning[w];
     }
 }
 
@@ -138,9 +138,9 @@ void LexemeMasks::add_near_tails(ParserState state, TailTree::NodeId node, uint3
         return !sets_.has(viable, lexeme) || most_after(state, grammar_.lexemes()[lexeme].terminal) <= bytes;
     };
     const TailTree::Step& step = this->step(state, node);
-    if (step.taken.count && most_from(state) <= bytes) {
-        step.taken.add_to(words, tables_.words());
-    } else if (step.taken.count) {
+    if (step.taken->count && most_from(state) <= bytes) {
+        step.taken->add_to(words, tables_.words());
+    } else if (step.taken->count) {
         for (const TailTree::Group& group : scans_.tails().groups(node))
             if (!classes_.promises(group.tail) && sets_.meet(classes_.begun(group.tail), viable) &&
                 std::ranges::all_of(sets_[classes_.begun(group.tail)], is_near))
@@ -159,15 +159,15 @@ public:
     // `lowest`: the entry that the whole plan looks at.
     PlanMaker(LexemeMasks& masks, ParserState state, uint32_t lowest)
         : masks_(masks), state_(state), lowest_(lowest), open_below_(std::min(lowest, lowest_on_top())) {}
-    void add(const TokenSet& taken) {
-        if (taken.count) taken_.push_back(&taken);
+    void add(const TokenSet* taken) {
+        if (taken->count) taken_.push_back(taken);
     }
     void add(const TailTree::Group& group) {
         bool may = false;
         if (!is_decided([&] { may = masks_.classes_.may_follow(state_, group.tail); }))
             plan_.asked.push_back(group);
         else if (may)
-            add(*group.tokens);
+            add(group.tokens);
     }
     // The tokens of a node after a lexeme. Tokens open at that node are open here.
     void add(LexemeId lexeme, TailTree::NodeId node) {
@@ -182,9 +182,9 @@ public:
         if (!decided || !masks_.plans_[below].is_decided())
             plan_.open.emplace_back(lexeme, node);
         else if (leaf)
-            add(*leaf);
+            add(leaf);
         else
-            add(*masks_.plans_[last_ = below].decided);
+            add(masks_.plans_[last_ = below].decided);
     }
     // Stores the plan for all stacks with the same entries on top.
     uint32_t finish(StateMemo& ids, uint32_t question) {
@@ -198,7 +198,7 @@ private:
     uint32_t number() {
         if (plan_.is_decided() && taken_.empty()) return kNoTokens;
         if (plan_.is_decided() && taken_.size() == 1 && taken_[0] == masks_.plans_[last_].decided) return last_;
-        plan_.decided = masks_.unions_.of(std::move(taken_));
+        plan_.decided = masks_.kept_.known_union(std::move(taken_));
         plan_.open.shrink_to_fit();
         masks_.bytes_ +=
             sizeof(Plan) + plan_.open.size() * sizeof(plan_.open[0]) + plan_.asked.size() * sizeof(TailTree::Group);
@@ -235,7 +235,7 @@ const TailTree::Step& LexemeMasks::step(ParserState state, TailTree::NodeId node
 const TokenSet* LexemeMasks::leaf_after(ParserState state, TailTree::NodeId node) {
     if (scans_.tails().depth(node)) return nullptr;
     const TailTree::Step& own = step(state, node);
-    return own.asked.empty() ? &own.taken : nullptr;
+    return own.asked.empty() ? own.taken : nullptr;
 }
 
 // The plan for a node: its own tokens, and those of the nodes below it, as far as the parser takes them.
@@ -272,14 +272,14 @@ template <class Add>
 void LexemeMasks::each_leaving(const LexerMask& mask, const Add& add) {
     std::set<std::pair<SymbolId, TailTree::NodeId>> done;
     for (const auto& [lexeme, scan] : mask.scans)
-        if (done.emplace(grammar_.lexemes()[lexeme].terminal, scan->tails).second) add(lexeme, scan->tails);
+        if (done.emplace(grammar_.lexemes()[lexeme].terminal, scan.leaving).second) add(lexeme, scan.leaving);
 }
 
 uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     const LexerMask& mask = lexer_mask(lexer);
     if (!plan_ids_.height(parser)) return make_whole_plan(parser, lexer);
     PlanMaker maker(*this, parser, UINT32_MAX);
-    maker.add(*mask.inner);
+    maker.add(mask.inner);
     each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) { maker.add(lexeme, tails); });
     return maker.finish(plan_ids_, lexer);
 }
@@ -298,7 +298,7 @@ uint32_t LexemeMasks::make_whole_plan(ParserState parser, LexerState lexer) {
     });
     if (!begin.empty()) add_tails(begin, parts);
     bytes_ += sizeof(Plan);
-    plans_.push_back({unions_.of(std::move(parts)), {}, {}, std::exchange(most_left_, around)});
+    plans_.push_back({kept_.known_union(std::move(parts)), {}, {}, std::exchange(most_left_, around)});
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
     plan_ids_.insert(lexer, parser, 0, id);
     return id;
@@ -349,8 +349,8 @@ void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Meetings& meeti
 // The tokens of a node that are taken there; returns what else there is.
 const TailTree::Step& LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Parts& parts) {
     const TailTree::Step& step = this->step(state, node);
-    if (step.taken.count) {
-        parts.push_back(&step.taken);
+    if (step.taken->count) {
+        parts.push_back(step.taken);
         most_left_ = std::max(most_left_, most_from(state));
     }
     for (const TailTree::Group& group : step.asked)
@@ -364,8 +364,8 @@ void LexemeMasks::add_strand(ParserState parser, LexerState lexer, Parts& parts)
     seen_.reset();
     add_plan(parser, plans_[id], parts);
     for (const auto& [lexeme, scan] : lexer_mask(lexer).scans) {
-        const ParserState after = scan->ends ? strands_.after(parser, lexeme) : kNoParse;
-        if (after) add_next(after, *scan, parts);
+        const ParserState after = scan.ends ? strands_.after(parser, lexeme) : kNoParse;
+        if (after) add_next(after, scan, parts);
     }
 }
 
@@ -375,7 +375,7 @@ void LexemeMasks::add_next(ParserState after, const LexemeScan& scan, Parts& par
     if (!scan.beginning) return add_strand(after, begun, parts);
     Parts next;
     add_strand(after, begun, next);
-    parts.push_back(unions_.of(std::move(next), scan.beginning.get()));
+    parts.push_back(kept_.known_union(std::move(next), scan.beginning));
 }
 
 // Token by token.
@@ -394,11 +394,9 @@ void LexemeMasks::make_room() {
     const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
     if (memory_bytes() < most) return;
     masks_.sweep();
-    std::vector<TokenSet> left;
-    masks_.each([&](const Mask& mask) { left.push_back(*mask.tokens); });
+    const TokenSets before = std::exchange(kept_, TokenSets(tables_.words()));
     forget_parts();
-    size_t k = 0;
-    masks_.each([&](Mask& mask) { mask.tokens = unions_.keep_again(left[k++]); });
+    masks_.each([&](Mask& mask) { mask.tokens = kept_.same_as(*mask.tokens); });
     if (memory_bytes() < most / 2) return;
     masks_.clear();
     forget_parts();
@@ -407,11 +405,11 @@ void LexemeMasks::make_room() {
 void LexemeMasks::forget_parts() {
     plan_ids_.clear();
     after_ids_.clear();
-    plans_.resize(1);
+    plans_.clear();
     lexer_masks_.clear();
     scans_.clear();
-    unions_.clear();
-    kept_.clear();
+    kept_ = TokenSets(tables_.words());
+    plans_.push_back({kept_.none(), {}, {}, 0});
     classes_.forget();
     most_from_ = {};
     bytes_ = 0;
@@ -434,9 +432,9 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
             most_left_ = kFar;
         }
     }
-    if (!read.empty()) parts.push_back(unions_.keep(read));
-    if (strands_.accepting(set)) parts.push_back(&eos_);
-    const TokenSet* mask = unions_.of(std::move(parts));
+    if (!read.empty()) parts.push_back(kept_.of_mask(read));
+    if (strands_.accepting(set)) parts.push_back(kept_.of_list(tables_.eos()));
+    const TokenSet* mask = kept_.known_union(std::move(parts));
     mask->copy_to(words, tables_.words());
     masks_.add(set, 0) = {mask, most_left_};
     return mask->count;

@@ -44,17 +44,17 @@ public:
     size_t memory_bytes() const override {
         return heap_block(sizeof(*this)) + kDeques * kEmptyDeque + bytes_ + masks_.bytes() + plan_ids_.memory_bytes() +
                after_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes() +
-               unions_.memory_bytes() + most_from_.capacity() * sizeof(uint32_t);
+               most_from_.capacity() * sizeof(uint32_t);
     }
 
 private:
     static constexpr uint32_t kFar = Automaton::kFar, kUnknown = UINT32_MAX;
     using Words = TokenSet::Words;
-    using Parts = TokenUnions::Parts;
+    using Parts = TokenSets::Parts;
     // Of a state of the lexer: what stays in any of its lexemes, and for each what else there is.
     struct LexerMask {
         const TokenSet* inner;
-        std::vector<std::pair<LexemeId, std::shared_ptr<const LexemeScan>>> scans;
+        std::vector<std::pair<LexemeId, LexemeScan>> scans;
     };
     const LexerMask& lexer_mask(LexerState lexer);
     // The tokens of a strand, or of a node of tails, for all stacks that begin alike: those that are decided by the few
@@ -105,8 +105,6 @@ private:
     Strands& strands_;
     const VocabularyTables& tables_;
     TokenSets kept_;
-    TokenUnions unions_;
-    const TokenSet nothing_{}, eos_;
     TailClasses classes_;
     LexemeScans scans_;
     std::unordered_map<LexerState, LexerMask> lexer_masks_;

@@ -8,7 +8,7 @@
 
 namespace schemagen {
 
-std::shared_ptr<const LexemeScan> LexemeScans::of(const Lexer::Component& component) {
+const LexemeScan& LexemeScans::of(const Lexer::Component& component) {
     const LexerState alone = lexer_.alone(component);
     const auto it = scans_.find(alone);
     return it != scans_.end() ? it->second : scans_.emplace(alone, scan(alone)).first->second;
@@ -119,35 +119,37 @@ TokenSet::Words LexemeScans::words_of(const Ranges& ranges) {
     return words;
 }
 
-// Tokens by the class of their tails.
-void LexemeScans::group(const TailClasses::Tails& leaving, LexemeScan& scan) {
-    std::vector<Ranges> groups;
+// By the class of their tails.
+TailTree::NodeId LexemeScans::grouped(const TailClasses::Tails& leaving) {
+    std::vector<Ranges> ranges;
     std::vector<TailClass> classes;
     for (auto [tail, begin, end] : leaving) {
         if (group_of_.size() <= tail) group_of_.resize(tail + 1, kNoGroup);
         if (group_of_[tail] == kNoGroup) {
-            group_of_[tail] = static_cast<uint32_t>(groups.size());
-            groups.emplace_back();
+            group_of_[tail] = static_cast<uint32_t>(ranges.size());
+            ranges.emplace_back();
             classes.push_back(tail);
         }
-        groups[group_of_[tail]].emplace_back(begin, end);
+        ranges[group_of_[tail]].emplace_back(begin, end);
     }
-    scan.leaving.reserve(groups.size());
-    for (size_t k = 0; k < groups.size(); ++k) {
+    std::vector<TailTree::Group> groups;
+    groups.reserve(ranges.size());
+    for (size_t k = 0; k < ranges.size(); ++k) {
         group_of_[classes[k]] = kNoGroup;
-        scan.leaving.push_back({classes[k], tokens_of(groups[k])});
+        groups.push_back({classes[k], tokens_of(ranges[k])});
     }
+    return tails_.add(std::move(groups));
 }
 
 // Of ranges in any order.
-TokenSet LexemeScans::tokens_of(const Ranges& ranges) {
+const TokenSet* LexemeScans::tokens_of(const Ranges& ranges) {
     const auto tokens = tables_.all().tokens.begin();
     std::vector<uint32_t> list;
     for (auto [begin, end] : ranges) list.insert(list.end(), tokens + begin, tokens + end);
-    return sets_.kept(std::move(list), tables_.words());
+    return sets_.of_list(std::move(list));
 }
 
-std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
+LexemeScan LexemeScans::scan(LexerState alone) {
     const Trie& trie = tables_.all();
     Ranges stay;
     TailClasses::Tails leaving;
@@ -159,14 +161,9 @@ std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
         leaving.insert(leaving.end(), below.leaving.begin(), below.leaving.end());
     }
     const TokenSet::Words inner = words_of(stay);
-    auto out = std::make_shared<LexemeScan>();
-    end_before(alone, inner, *out, leaving);
-    group(leaving, *out);
-    std::vector<TailTree::Group> groups;
-    for (const LexemeScan::Group& each : out->leaving) groups.push_back({each.tail, &each.tokens});
-    out->tails = tails_.add(groups);
-    bytes_ += heap_block(sizeof(LexemeScan)) + heap_bytes(out->leaving) + heap_node(sizeof(*scans_.begin()));
-    out->inner = sets_.kept(inner);
+    LexemeScan out{sets_.of_mask(inner), 0};
+    end_before(alone, inner, out, leaving);
+    out.leaving = grouped(leaving);
     return out;
 }
 
@@ -192,8 +189,7 @@ void LexemeScans::end_before(LexerState alone, const TokenSet::Words& inner, Lex
     for (const TailClasses::TailRange& each : tails)
         for (uint32_t at = each.begin; at < each.end; ++at)
             if (!has_bit(inner.data(), trie.tokens[at])) TailClasses::add(leaving, {each.tail, at, at + 1});
-    scan.beginning = std::make_shared<const TokenSet::Words>(words_of(kept));
-    bytes_ += heap_block(sizeof(TokenSet::Words)) + heap_bytes(*scan.beginning);
+    scan.beginning = sets_.of_mask(words_of(kept));
 }
 
 }  // namespace schemagen

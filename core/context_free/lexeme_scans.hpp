@@ -6,36 +6,34 @@
 // the reserved words do, share all but the paths of these.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "context_free/tail_tree.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
 struct LexemeScan {
-    struct Group {
-        TailClass tail;
-        TokenSet tokens;
-    };
-    TokenSet inner;
-    std::vector<Group> leaving;
-    TailTree::NodeId tails;                            // of these
-    bool ends = false;                                 // whether it may end before the token
-    std::shared_ptr<const TokenSet::Words> beginning;  // then: the tokens that keep its promise, or null for all
+    const TokenSet* inner;
+    TailTree::NodeId leaving;             // with these tails
+    bool ends = false;                    // whether it may end before the token
+    const TokenSet* beginning = nullptr;  // then: the tokens that keep its promise, or null for all
 };
 
 class LexemeScans {
 public:
     LexemeScans(Lexer& lexer, const LexemeSets& lexemes, TailClasses& classes, const VocabularyTables& tables,
                 TokenSets& sets)
-        : lexer_(lexer), classes_(classes), tables_(tables), sets_(sets), tails_(classes, lexemes, tables, sets) {}
-    std::shared_ptr<const LexemeScan> of(const Lexer::Component& component);
+        : lexer_(lexer), classes_(classes), tables_(tables), sets_(sets), tails_(classes, lexemes, sets) {}
+    const LexemeScan& of(const Lexer::Component& component);
     TailTree& tails() { return tails_; }
     void clear();
-    size_t memory_bytes() const { return bytes_ + all_.capacity() * sizeof(uint32_t) + tails_.memory_bytes(); }
+    size_t memory_bytes() const {
+        return bytes_ + scans_.size() * heap_node(sizeof(*scans_.begin())) + all_.capacity() * sizeof(uint32_t) +
+               tails_.memory_bytes();
+    }
 
 private:
     using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  // of the trie's tokens, in order
@@ -44,12 +42,12 @@ private:
         Ranges inner;  // most are whole subtrees
         TailClasses::Tails leaving;
     };
-    std::shared_ptr<LexemeScan> scan(LexerState alone);
+    LexemeScan scan(LexerState alone);
     const Branch& branch(LexerState state, uint32_t node);
     Branch walk(LexerState state, uint32_t node);
     TokenSet::Words words_of(const Ranges& ranges);
-    void group(const TailClasses::Tails& leaving, LexemeScan& scan);
-    TokenSet tokens_of(const Ranges& ranges);
+    TailTree::NodeId grouped(const TailClasses::Tails& leaving);
+    const TokenSet* tokens_of(const Ranges& ranges);
     void end_before(LexerState alone, const TokenSet::Words& inner, LexemeScan& scan, TailClasses::Tails& leaving);
 
     Lexer& lexer_;
@@ -57,7 +55,7 @@ private:
     const VocabularyTables& tables_;
     TokenSets& sets_;
     TailTree tails_;
-    std::unordered_map<LexerState, std::shared_ptr<const LexemeScan>> scans_;
+    std::unordered_map<LexerState, LexemeScan> scans_;
     PairMap branch_index_;  // (state, node) -> branch
     std::deque<Branch> branches_;
     TokenSet::Words all_;  // the tokens that have a text, when they were asked for

@@ -8,8 +8,6 @@
 #pragma once
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,45 +23,42 @@ public:
     using NodeId = uint32_t;
     struct Group {
         TailClass tail;
-        const TokenSet* tokens;  // kept by the caller
+        const TokenSet* tokens;
     };
     // The part of a node that the parser takes.
     struct Step {
-        TokenSet taken;
+        const TokenSet* taken;
         std::vector<std::pair<LexemeId, NodeId>> next;
         std::vector<Group> asked;  // with a promise: those that have to be asked for one by one
     };
 
-    TailTree(const TailClasses& classes, const LexemeSets& sets, const VocabularyTables& tables, TokenSets& tokens)
-        : classes_(classes), sets_(sets), tables_(tables), tokens_(tokens), nodes_(1) {}
-    NodeId add(const std::vector<Group>& groups);
+    TailTree(const TailClasses& classes, const LexemeSets& sets, TokenSets& tokens)
+        : classes_(classes), sets_(sets), tokens_(tokens), nodes_(1) {}
+    NodeId add(std::vector<Group> groups);
     const std::vector<Group>& groups(NodeId node) const { return nodes_[node].groups; }
     // Falls from a node to the nodes after it.
     uint32_t depth(NodeId node) const { return nodes_[node].depth; }
     // Where these lexemes are viable.
     const Step& step(NodeId node, LexemeSets::SetId viable);
     void clear();
-    size_t memory_bytes() const { return bytes_ + keys_.memory_bytes() + step_index_.memory_bytes(); }
+    size_t memory_bytes() const {
+        return bytes_ + keys_.memory_bytes() + next_.memory_bytes() + step_index_.memory_bytes();
+    }
 
 private:
     struct Node {
         std::vector<Group> groups;
-        std::unordered_map<LexemeId, NodeId> next;
         uint32_t depth = 0;
     };
     NodeId after(NodeId node, LexemeId lexeme);
-    uint32_t number(const TokenSet* tokens);
     Step find(NodeId node, LexemeSets::SetId viable);
 
     const TailClasses& classes_;
     const LexemeSets& sets_;
-    const VocabularyTables& tables_;
     TokenSets& tokens_;
     std::deque<Node> nodes_;
     InternedLists keys_;  // [node]: its groups, a class and a number of tokens each
-    std::unordered_map<const TokenSet*, uint32_t> numbers_;
-    std::unordered_map<uint64_t, std::vector<uint32_t>> equal_;  // by hash
-    std::vector<const TokenSet*> kinds_;                         // [number]: the first of them
+    PairMap next_;        // (node, lexeme) -> node
     std::deque<Step> steps_;
     PairMap step_index_;  // (node, viable set) -> step
     size_t bytes_ = 0;

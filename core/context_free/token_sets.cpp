@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <functional>
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
@@ -52,31 +51,32 @@ void MaskPieces::grow() {
 }
 
 void TokenSet::add_to(uint32_t* words, size_t size) const {
-    for (uint32_t token : list) set_bit(words, token);
-    if (!mask) return;
+    if (!pieces) {
+        for (uint32_t token : parts) set_bit(words, token);
+        return;
+    }
     const size_t whole = size / MaskPieces::kWords;
     for (size_t k = 0; k < whole; ++k) {
-        if (!mask->ids[k]) continue;
-        const uint32_t* piece = (*mask->pieces)[mask->ids[k]];
+        if (!parts[k]) continue;
+        const uint32_t* piece = (*pieces)[parts[k]];
         uint32_t* to = words + k * MaskPieces::kWords;
         for (size_t w = 0; w < MaskPieces::kWords; ++w) to[w] |= piece[w];
     }
-    if (mask->ids.size() == whole || !mask->ids[whole]) return;
-    const uint32_t* last = (*mask->pieces)[mask->ids[whole]];
+    if (parts.size() == whole || !parts[whole]) return;
+    const uint32_t* last = (*pieces)[parts[whole]];
     for (size_t w = whole * MaskPieces::kWords; w < size; ++w) words[w] |= last[w - whole * MaskPieces::kWords];
 }
 
 void TokenSet::copy_to(uint32_t* words, size_t size) const {
-    if (!mask) {
+    if (!pieces) {
         std::fill(words, words + size, 0);
         return add_to(words, size);
     }
     const size_t whole = size / MaskPieces::kWords;
     for (size_t k = 0; k < whole; ++k)
-        std::memcpy(words + k * MaskPieces::kWords, (*mask->pieces)[mask->ids[k]],
-                    MaskPieces::kWords * sizeof(uint32_t));
-    if (mask->ids.size() == whole) return;
-    const uint32_t* last = (*mask->pieces)[mask->ids[whole]];
+        std::memcpy(words + k * MaskPieces::kWords, (*pieces)[parts[k]], MaskPieces::kWords * sizeof(uint32_t));
+    if (parts.size() == whole) return;
+    const uint32_t* last = (*pieces)[parts[whole]];
     std::copy(last, last + size % MaskPieces::kWords, words + whole * MaskPieces::kWords);
 }
 
@@ -94,103 +94,93 @@ std::vector<uint32_t> TokenSets::cut(const TokenSet::Words& words) {
     return ids;
 }
 
-TokenSet TokenSets::kept(const TokenSet::Words& words) {
+const TokenSet* TokenSets::interned(TokenSet set) {
+    if (!set.count) return none();
+    const uint64_t hash = mix(hash_words(set.parts.data(), set.parts.size()), set.pieces != nullptr);
+    const uint32_t known = index_.find(hash, [&](uint32_t number) {
+        return sets_[number].pieces == set.pieces && sets_[number].parts == set.parts;
+    });
+    if (known != HashIndex::kNone) return &sets_[known];
+    set.number = static_cast<uint32_t>(sets_.size());
+    index_.insert(hash, set.number);
+    set.parts.shrink_to_fit();
+    bytes_ += heap_bytes(set.parts);
+    return &sets_.emplace_back(std::move(set));
+}
+
+const TokenSet* TokenSets::of_mask(const TokenSet::Words& words) {
     TokenSet out;
     out.count = count_bits(words.data(), words.size());
-    if (out.count < words.size() / 4) {
-        out.list.reserve(out.count);
-        for_each_bit(words.data(), words.size(), [&](uint32_t token) { out.list.push_back(token); });
-        bytes_ += heap_bytes(out.list) + sizeof(TokenSet);
-        return out;
+    if (out.count < words_ / 4) {
+        out.parts.reserve(out.count);
+        for_each_bit(words.data(), words.size(), [&](uint32_t token) { out.parts.push_back(token); });
+    } else {
+        out.pieces = pieces_.get();
+        out.parts = cut(words);
     }
-    std::vector<uint32_t> ids = cut(words);
-    auto& equal = masks_[hash_words(ids.data(), ids.size())];
-    for (const auto& weak : equal)
-        if (auto known = weak.lock(); known && known->ids == ids) {
-            out.mask = std::move(known);
-            return out;
-        }
-    bytes_ += heap_bytes(ids) + sizeof(TokenSet) + heap_block(sizeof(TokenSet::Mask) + 2 * sizeof(void*)) +
-              heap_node(sizeof(*masks_.begin())) + heap_block(sizeof(out.mask));
-    out.mask = std::make_shared<const TokenSet::Mask>(TokenSet::Mask{pieces_, std::move(ids)});
-    equal.push_back(out.mask);
-    return out;
+    return interned(std::move(out));
 }
 
-TokenSet TokenSets::kept(std::vector<uint32_t> tokens, size_t words) {
-    if (tokens.size() >= words / 4) {
-        TokenSet::Words mask(words, 0);
+const TokenSet* TokenSets::of_list(std::vector<uint32_t> tokens) {
+    if (tokens.size() >= words_ / 4) {
+        TokenSet::Words mask(words_, 0);
         for (uint32_t token : tokens) set_bit(mask.data(), token);
-        return kept(mask);
+        return of_mask(mask);
     }
     TokenSet out;
+    std::sort(tokens.begin(), tokens.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     out.count = static_cast<uint32_t>(tokens.size());
-    tokens.shrink_to_fit();
-    out.list = std::move(tokens);
-    bytes_ += heap_bytes(out.list) + sizeof(TokenSet);
-    return out;
+    out.parts = std::move(tokens);
+    return interned(std::move(out));
 }
 
-TokenSet TokenSets::united(const std::vector<const TokenSet*>& sets, size_t words) {
+const TokenSet* TokenSets::same_as(const TokenSet& set) {
+    TokenSet::Words words(words_, 0);
+    set.copy_to(words.data(), words_);
+    return of_mask(words);
+}
+
+const TokenSet* TokenSets::united(const Parts& parts) {
     size_t count = 0;
-    for (const TokenSet* set : sets) count += set->count;
-    if (count < words / 4) {  // all of them are listed
+    for (const TokenSet* part : parts) count += part->count;
+    if (count < words_ / 4) {  // all of them are listed
         std::vector<uint32_t> tokens;
-        for (const TokenSet* set : sets) tokens.insert(tokens.end(), set->list.begin(), set->list.end());
-        std::sort(tokens.begin(), tokens.end());
-        tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-        return kept(std::move(tokens), words);
+        for (const TokenSet* part : parts) tokens.insert(tokens.end(), part->parts.begin(), part->parts.end());
+        return of_list(std::move(tokens));
     }
-    TokenSet::Words all(words, 0);
-    for (const TokenSet* set : sets) set->add_to(all.data(), words);
-    return kept(all);
+    TokenSet::Words words(words_, 0);
+    for (const TokenSet* part : parts) part->add_to(words.data(), words_);
+    return of_mask(words);
 }
 
-const TokenSet* TokenUnions::of(Parts parts, const TokenSet::Words* within) {
-    if (parts.size() > kMostSorted) return make(parts, within);
+const TokenSet* TokenSets::part_of_union(const Parts& parts, const TokenSet* within) {
+    if (!within) return united(parts);
+    TokenSet::Words words(words_, 0), mask(words_, 0);
+    for (const TokenSet* part : parts) part->add_to(words.data(), words_);
+    within->copy_to(mask.data(), words_);
+    for (size_t w = 0; w < words_; ++w) words[w] &= mask[w];
+    return of_mask(words);
+}
+
+const TokenSet* TokenSets::known_union(Parts parts, const TokenSet* within) {
+    if (parts.size() > kMostSorted) return part_of_union(parts, within);
     std::erase_if(parts, [](const TokenSet* part) { return part->count == 0; });
-    std::sort(parts.begin(), parts.end(), std::less<>());
+    std::ranges::sort(parts, {}, &TokenSet::number);
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     if (parts.size() == 1 && !within) return parts[0];
-    if (parts.size() > kMostKnown) return make(parts, within);
-    std::vector<uint32_t> key;
-    key.reserve(2 * parts.size() + 2);
-    auto add = [&](const void* at) {
-        const auto address = uint64_t{reinterpret_cast<uintptr_t>(at)};
-        key.insert(key.end(), {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)});
-    };
-    add(within);
-    for (const TokenSet* part : parts) add(part);
-    const uint32_t id = keys_.intern(key);
+    if (parts.size() > kMostKnown) return part_of_union(parts, within);
+    std::vector<uint32_t> key{within ? within->number : HashIndex::kNone};
+    for (const TokenSet* part : parts) key.push_back(part->number);
+    const uint32_t id = unions_.intern(key);
     if (known_.size() <= id) known_.resize(id + 1, nullptr);
-    if (!known_[id]) known_[id] = make(parts, within);
+    if (!known_[id]) known_[id] = part_of_union(parts, within);
     return known_[id];
 }
 
-const TokenSet* TokenUnions::make(const Parts& parts, const TokenSet::Words* within) {
-    if (!within) return &made_.emplace_back(sets_.united(parts, words_));
-    TokenSet::Words all(words_, 0);
-    for (const TokenSet* part : parts) part->add_to(all.data(), words_);
-    for (size_t w = 0; w < words_; ++w) all[w] &= (*within)[w];
-    return keep(all);
-}
-
-void TokenUnions::clear() {
-    keys_ = {};
-    known_.assign(1, nullptr);
-    made_.clear();
-}
-
-TokenSet TokenSets::kept_again(const TokenSet& before, size_t words) {
-    TokenSet::Words all(words, 0);
-    before.copy_to(all.data(), words);
-    return kept(all);
-}
-
-void TokenSets::clear() {
-    masks_.clear();
-    pieces_ = std::make_shared<MaskPieces>();
-    bytes_ = 0;
+size_t TokenSets::memory_bytes() const {
+    return pieces_->memory_bytes() + bytes_ + sets_.size() * sizeof(TokenSet) + index_.memory_bytes() +
+           unions_.memory_bytes() + heap_bytes(known_);
 }
 
 }  // namespace schemagen

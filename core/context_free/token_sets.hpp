@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "util/hash_index.hpp"
 #include "util/interned_lists.hpp"
 
 namespace schemagen {
@@ -37,63 +37,48 @@ private:
     std::vector<uint32_t> slots_;  // by hash; 0: free
 };
 
-// A set of tokens: few of them as a list, more as a bitmask, equal ones once.
+// A set of tokens: few of them as a list, more as a bitmask. Equal ones of one `TokenSets` are one, with one number.
 struct TokenSet {
     using Words = std::vector<uint32_t>;
-    struct Mask {
-        std::shared_ptr<const MaskPieces> pieces;
-        std::vector<uint32_t> ids;
-    };
-    std::shared_ptr<const Mask> mask;  // null if listed
-    std::vector<uint32_t> list;
-    uint32_t count = 0;
+    const MaskPieces* pieces = nullptr;  // of a bitmask; null of a list
+    std::vector<uint32_t> parts;         // pieces by number, or tokens in order
+    uint32_t count = 0, number = 0;
     void add_to(uint32_t* words, size_t size) const;
     void copy_to(uint32_t* words, size_t size) const;
 };
 
+// Owns its sets, which stay where they are.
 class TokenSets {
 public:
-    TokenSet kept(const TokenSet::Words& words);
-    TokenSet kept(std::vector<uint32_t> tokens, size_t words);
-    TokenSet united(const std::vector<const TokenSet*>& sets, size_t words);
-    // A set from before `clear`.
-    TokenSet kept_again(const TokenSet& before, size_t words);
-    void clear();
-    size_t memory_bytes() const { return bytes_ + pieces_->memory_bytes(); }
+    using Parts = std::vector<const TokenSet*>;
+
+    // `words`: of a bitmask.
+    explicit TokenSets(size_t words) : words_(words), sets_(1) {}
+    const TokenSet* none() const { return &sets_.front(); }
+    const TokenSet* of_mask(const TokenSet::Words& words);
+    const TokenSet* of_list(std::vector<uint32_t> tokens);
+    // Of other sets, also of those of another owner.
+    const TokenSet* same_as(const TokenSet& set);
+    const TokenSet* united(const Parts& parts);
+    // The same, or the part of it that is in another set. Most masks are put together from the same few parts as
+    // another one was: such a union is known by its parts, without a look at the tokens.
+    const TokenSet* known_union(Parts parts, const TokenSet* within = nullptr);
+    size_t memory_bytes() const;
 
 private:
-    std::vector<uint32_t> cut(const TokenSet::Words& words);
-
-    std::shared_ptr<MaskPieces> pieces_ = std::make_shared<MaskPieces>();
-    std::unordered_map<uint64_t, std::vector<std::weak_ptr<const TokenSet::Mask>>> masks_;  // by hash
-    size_t bytes_ = 0;
-};
-
-// Unions of sets, each kept once and where it is. Most masks are put together from the same few parts as another one
-// was: such a union is known by its parts, without a look at the tokens.
-class TokenUnions {
-public:
-    using Parts = std::vector<const TokenSet*>;  // kept by the caller, where they are
-
-    TokenUnions(TokenSets& sets, size_t words) : sets_(sets), words_(words) {}
-    // `within`: the wanted part of the union, kept by the caller; null for all of it.
-    const TokenSet* of(Parts parts, const TokenSet::Words* within = nullptr);
-    const TokenSet* keep(const TokenSet::Words& words) { return &made_.emplace_back(sets_.kept(words)); }
-    // A set from before the sets were cleared.
-    const TokenSet* keep_again(const TokenSet& before) { return &made_.emplace_back(sets_.kept_again(before, words_)); }
-    void clear();
-    size_t memory_bytes() const { return keys_.memory_bytes() + known_.size() * sizeof(uintptr_t); }
-
-private:
-    const TokenSet* make(const Parts& parts, const TokenSet::Words* within);
     static constexpr size_t kMostKnown = 24;    // parts by which a union is known
     static constexpr size_t kMostSorted = 128;  // parts, some of them possibly equal
+    const TokenSet* interned(TokenSet set);
+    const TokenSet* part_of_union(const Parts& parts, const TokenSet* within);
+    std::vector<uint32_t> cut(const TokenSet::Words& words);
 
-    TokenSets& sets_;
-    const size_t words_;
-    InternedLists keys_;                           // the wanted tokens and the parts, as pairs of numbers
-    std::vector<const TokenSet*> known_{nullptr};  // [key]
-    std::deque<TokenSet> made_;
+    size_t words_;
+    std::unique_ptr<MaskPieces> pieces_ = std::make_unique<MaskPieces>();
+    std::deque<TokenSet> sets_;  // [number]; the first is empty
+    HashIndex index_;
+    InternedLists unions_;                         // numbers: of `within`, then of the parts
+    std::vector<const TokenSet*> known_{nullptr};  // [union]
+    size_t bytes_ = 0;                             // of their parts
 };
 
 }  // namespace schemagen
