@@ -44,7 +44,7 @@ FrameParser::FrameParser(const ContextFreeGrammar& grammar, LexemeSets& sets, Al
     for (SymbolId terminal = 0; terminal < grammar_.terminal_count(); ++terminal)
         if (grammar_.is_ignored(terminal))
             for (LexemeId lexeme : grammar_.lexemes_of(terminal)) ignored_.push_back(lexeme);
-    frames_.push_back({0, 0, 0, {}});  // the root, which has no items
+    frames_.push_back({0, 0, 0});  // the root, which has no items
     const FrameId frame = frame_of({{grammar_.start(), kRoot, 0}});
     start_ = intern_state({{frame, kinds_[frames_[frame].kind].initial}}, grammar_.nullable(grammar_.start()));
 }
@@ -92,7 +92,7 @@ FrameId FrameParser::frame_of(std::vector<Return> returns) {
     if (const uint32_t known = frame_index_.find(kind, list); known != PairMap::kNone) return known;
     allowance_.add_state();
     const auto id = static_cast<FrameId>(frames_.size());
-    frames_.push_back({kind, level + 1, list, {}});
+    frames_.push_back({kind, level + 1, list});
     frame_index_.insert(kind, list, id);
     return id;
 }
@@ -415,12 +415,13 @@ bool FrameParser::reads(ParserState state, SymbolId terminal) const {
 uint32_t FrameParser::min_bytes_after(FrameId frame, SymbolId rule) {
     const auto& rules = kinds_[frames_[frame].kind].rules;
     const auto at = std::lower_bound(rules.begin(), rules.end(), rule) - rules.begin();
-    return min_bytes_after(frame)[static_cast<size_t>(at)];
+    uint32_t begin = frames_[frame].min_bytes_after;
+    if (begin == kUnknown) begin = find_min_bytes_after(frame);
+    return min_bytes_after_[begin + static_cast<size_t>(at)];
 }
 
 // The fewest bytes after each rule of a frame, to the end of the text: shortest paths, within the frame and below it.
-const std::vector<uint32_t>& FrameParser::min_bytes_after(FrameId frame) {
-    if (!frames_[frame].min_bytes_after.empty()) return frames_[frame].min_bytes_after;
+uint32_t FrameParser::find_min_bytes_after(FrameId frame) {
     const Kind& kind = kinds_[frames_[frame].kind];
     auto index = [&](SymbolId rule) {
         return static_cast<size_t>(std::lower_bound(kind.rules.begin(), kind.rules.end(), rule) - kind.rules.begin());
@@ -442,7 +443,9 @@ const std::vector<uint32_t>& FrameParser::min_bytes_after(FrameId frame) {
             changed = true;
         }
     }
-    return frames_[frame].min_bytes_after = std::move(best);
+    const auto begin = static_cast<uint32_t>(min_bytes_after_.size());
+    min_bytes_after_.insert(min_bytes_after_.end(), best.begin(), best.end());
+    return frames_[frame].min_bytes_after = begin;
 }
 
 uint32_t FrameParser::min_bytes(ParserState state) {
@@ -511,8 +514,7 @@ size_t FrameParser::memory_bytes() const {
                    kind_keys_.memory_bytes() + return_lists_.memory_bytes() + vectors_.memory_bytes() +
                    states_.memory_bytes() + frame_index_.memory_bytes() + shifts_.memory_bytes() +
                    unions_.memory_bytes() + (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
-    bytes += heap_bytes(frames_) + heap_bytes(views_) + heap_bytes(kinds_) + heap_bytes(ignored_);
-    for (const Frame& frame : frames_) bytes += heap_bytes(frame.min_bytes_after);
+    bytes += heap_bytes(frames_) + heap_bytes(min_bytes_after_) + heap_bytes(views_) + heap_bytes(kinds_) + heap_bytes(ignored_);
     for (const auto& [_, all] : distances_) bytes += heap_node(sizeof(*distances_.begin())) + heap_bytes(all);
     for (const VectorView& each : views_) bytes += heap_bytes(each.calls);
     for (const Kind& kind : kinds_)

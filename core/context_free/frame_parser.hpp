@@ -77,9 +77,9 @@ private:
         auto operator<=>(const Return&) const = default;
     };
     struct Frame {
-        uint32_t kind, level, returns;          // the last: of return_lists_
-        std::vector<uint32_t> min_bytes_after;  // [rule of the kind], when it was asked for
-        FrameId same = kUnknown;                // the frame that it is, when it was asked for
+        uint32_t kind, level, returns;         // the last: of return_lists_
+        uint32_t min_bytes_after = kUnknown;  // where those of its rules begin, when it was asked for
+        FrameId same = kUnknown;              // the frame that it is, when it was asked for
     };
     // A frame that is being read, while a state is made.
     struct Active {
@@ -105,7 +105,7 @@ private:
     VectorId vector_of(Items items);
     const VectorView& view(VectorId vector);
     ParserState intern_state(const std::vector<std::pair<FrameId, VectorId>>& active, bool accepting);
-    const std::vector<uint32_t>& min_bytes_after(FrameId frame);
+    uint32_t find_min_bytes_after(FrameId frame);
     uint32_t min_bytes_after(FrameId frame, SymbolId rule);
 
     const ContextFreeGrammar& grammar_;
@@ -117,6 +117,7 @@ private:
     InternedLists return_lists_;     // triples
     PairMap frame_index_;            // (kind, returns) -> frame
     std::vector<Frame> frames_;      // [frame]; 0 is the root
+    std::vector<uint32_t> min_bytes_after_;
     InternedLists vectors_;          // [vector]
     std::vector<VectorView> views_;  // [vector], as far as asked for
     InternedLists states_;           // [state]: accepting, then frame and vector by falling level

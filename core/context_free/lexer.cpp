@@ -90,10 +90,13 @@ LexerState Lexer::compute(LexerState state, uint8_t byte) {
     const LexerState target = components.empty() ? kNoLexeme : intern(std::move(components));
     if (!rows_[state]) {
         rows_[state] = std::make_unique<Row>();
-        rows_[state]->fill(kUnknown);
+        rows_[state]->fill(kUnknownShort);
     }
     const auto [first, last] = alike(state, byte);
-    std::fill(rows_[state]->begin() + first, rows_[state]->begin() + last + 1, target);
+    for (unsigned each = first; target >= kLong && each <= last; ++each)
+        if (long_targets_.find(state, each) == PairMap::kNone) long_targets_.insert(state, each, target);
+    std::fill(rows_[state]->begin() + first, rows_[state]->begin() + last + 1,
+              static_cast<uint16_t>(std::min<LexerState>(target, kLong)));
     return target;
 }
 
@@ -267,7 +270,7 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
 
 size_t Lexer::memory_bytes() const {
     size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() +
-                   leaving_.memory_bytes() + states_.size() * sizeof(State) + tracks_.size() * sizeof(Track) +
+                   leaving_.memory_bytes() + long_targets_.memory_bytes() + states_.size() * sizeof(State) + tracks_.size() * sizeof(Track) +
                    heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) + heap_bytes(following_bytes_) +
                    heap_bytes(first_) + anything_.size() * heap_node(sizeof(*anything_.begin())) +
                    nearer_.size() * heap_node(sizeof(*nearer_.begin())) +

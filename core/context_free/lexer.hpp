@@ -55,8 +55,8 @@ public:
     // kNoLexeme if no lexeme goes on like this.
     LexerState next(LexerState state, uint8_t byte) {
         if (is_tracked(state)) return next_on_track(state, byte);
-        const Row* row = rows_[state].get();
-        if (row && (*row)[byte] != kUnknown) return (*row)[byte];
+        if (const Row* row = rows_[state].get(); row && (*row)[byte] != kUnknownShort)
+            return (*row)[byte] != kLong ? (*row)[byte] : long_targets_.find(state, byte);
         return compute(state, byte);
     }
     // The lexemes that may end here.
@@ -123,7 +123,9 @@ private:
     const Track* track_for(LexemeId lexeme, const Nodes::SubstringPlace& place);
     LexerState next_on_track(LexerState state, uint8_t byte);
     const std::vector<Component>& components_on_track(LexerState state);
-    using Row = std::array<LexerState, 256>;
+    // Targets by byte, in two bytes each; those that need more are looked up apart.
+    using Row = std::array<uint16_t, 256>;
+    static constexpr uint16_t kUnknownShort = UINT16_MAX, kLong = UINT16_MAX - 1;
     struct State {
         std::vector<Component> components;
         std::vector<End> ends;
@@ -145,6 +147,7 @@ private:
     InternedLists keys_;                                     // [state]: components, flat
     std::deque<State> states_;                               // [state]
     std::vector<std::unique_ptr<Row>> rows_;                 // [state]
+    PairMap long_targets_;                                   // (state, byte) -> state
     NodeId unmarked_;                                        // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::unordered_map<NodeId, ByteSet> nearer_;

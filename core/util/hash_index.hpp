@@ -15,29 +15,30 @@ public:
     uint32_t find(uint64_t hash, const Same& same) const {
         if (slots_.empty()) return kNone;
         const size_t mask = slots_.size() - 1;
-        const auto tag = static_cast<uint32_t>(hash >> 32);
-        for (size_t at = hash & mask;; at = (at + 1) & mask) {
+        const uint32_t tag = tag_of(hash);
+        for (size_t at = tag & mask;; at = (at + 1) & mask) {
             const Slot& slot = slots_[at];
             if (slot.id == kNone) return kNone;
-            if (slot.tag == tag && slot.low == static_cast<uint32_t>(hash) && same(slot.id)) return slot.id;
+            if (slot.tag == tag && same(slot.id)) return slot.id;
         }
     }
     void insert(uint64_t hash, uint32_t id) {
         if (is_full()) grow();
-        put({static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash), id});
+        put({tag_of(hash), id});
         ++size_;
     }
     // Whether the next insertion moves everything there is.
-    bool is_full() const { return (size_ + 1) * 2 > slots_.size(); }
+    bool is_full() const { return (size_ + 1) * 3 > slots_.size() * 2; }
     size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
 private:
     struct Slot {
-        uint32_t tag = 0, low = 0, id = kNone;
+        uint32_t tag = 0, id = kNone;
     };
+    static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32 ^ hash); }
     void put(const Slot& slot) {
         const size_t mask = slots_.size() - 1;
-        size_t at = slot.low & mask;
+        size_t at = slot.tag & mask;
         while (slots_[at].id != kNone) at = (at + 1) & mask;
         slots_[at] = slot;
     }

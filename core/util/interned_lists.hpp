@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "util/hash.hpp"
@@ -23,8 +24,9 @@ public:
         const uint64_t hash = hash_words(list.data(), list.size());
         if (const uint32_t known = find(list, hash); known != kNone) return known;
         const auto id = static_cast<uint32_t>(ends_.size());
+        if (pool_.size() + list.size() > UINT32_MAX) throw std::length_error("the lists take more than 16 GiB");
         pool_.insert(pool_.end(), list.begin(), list.end());
-        ends_.push_back(pool_.size());
+        ends_.push_back(static_cast<uint32_t>(pool_.size()));
         index_.insert(hash, id);
         return id;
     }
@@ -34,7 +36,7 @@ public:
     }
     size_t size() const { return ends_.size(); }
     size_t memory_bytes() const {
-        return pool_.capacity() * sizeof(uint32_t) + ends_.capacity() * sizeof(size_t) + index_.memory_bytes();
+        return pool_.capacity() * sizeof(uint32_t) + ends_.capacity() * sizeof(uint32_t) + index_.memory_bytes();
     }
 
 private:
@@ -45,7 +47,7 @@ private:
         });
     }
     std::vector<uint32_t> pool_;
-    std::vector<size_t> ends_;  // [id] of its list in the pool
+    std::vector<uint32_t> ends_;  // [id] of its list in the pool
     HashIndex index_;
 };
 

@@ -34,7 +34,9 @@ public:
         ends_.push_back(pool_.size());
         return id;
     }
-    size_t memory_bytes() const { return pool_.capacity() * sizeof(uint64_t) + ends_.capacity() * sizeof(size_t); }
+    size_t memory_bytes() const {
+        return pool_.capacity() * sizeof(uint64_t) + ends_.capacity() * sizeof(size_t) + index_.memory_bytes();
+    }
     void clear() { *this = {}; }
     // Forget all but the first `count` keys.
     void truncate(size_t count) {
