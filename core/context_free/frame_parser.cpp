@@ -514,7 +514,8 @@ size_t FrameParser::memory_bytes() const {
                    kind_keys_.memory_bytes() + return_lists_.memory_bytes() + vectors_.memory_bytes() +
                    states_.memory_bytes() + frame_index_.memory_bytes() + shifts_.memory_bytes() +
                    unions_.memory_bytes() + (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
-    bytes += heap_bytes(frames_) + heap_bytes(min_bytes_after_) + heap_bytes(views_) + heap_bytes(kinds_) + heap_bytes(ignored_);
+    bytes += heap_bytes(frames_) + heap_bytes(min_bytes_after_) + heap_bytes(views_) + heap_bytes(kinds_) +
+             heap_bytes(ignored_);
     for (const auto& [_, all] : distances_) bytes += heap_node(sizeof(*distances_.begin())) + heap_bytes(all);
     for (const VectorView& each : views_) bytes += heap_bytes(each.calls);
     for (const Kind& kind : kinds_)

@@ -77,7 +77,7 @@ private:
         auto operator<=>(const Return&) const = default;
     };
     struct Frame {
-        uint32_t kind, level, returns;         // the last: of return_lists_
+        uint32_t kind, level, returns;        // the last: of return_lists_
         uint32_t min_bytes_after = kUnknown;  // where those of its rules begin, when it was asked for
         FrameId same = kUnknown;              // the frame that it is, when it was asked for
     };
@@ -112,11 +112,11 @@ private:
     LexemeSets& sets_;
     Allowance& allowance_;
     std::vector<LexemeId> ignored_;
-    InternedLists kind_keys_;        // [kind + 1]
-    std::vector<Kind> kinds_;        // [kind]
-    InternedLists return_lists_;     // triples
-    PairMap frame_index_;            // (kind, returns) -> frame
-    std::vector<Frame> frames_;      // [frame]; 0 is the root
+    InternedLists kind_keys_;     // [kind + 1]
+    std::vector<Kind> kinds_;     // [kind]
+    InternedLists return_lists_;  // triples
+    PairMap frame_index_;         // (kind, returns) -> frame
+    std::vector<Frame> frames_;   // [frame]; 0 is the root
     std::vector<uint32_t> min_bytes_after_;
     InternedLists vectors_;          // [vector]
     std::vector<VectorView> views_;  // [vector], as far as asked for

@@ -270,9 +270,10 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
 
 size_t Lexer::memory_bytes() const {
     size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() +
-                   leaving_.memory_bytes() + long_targets_.memory_bytes() + states_.size() * sizeof(State) + tracks_.size() * sizeof(Track) +
-                   heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) + heap_bytes(following_bytes_) +
-                   heap_bytes(first_) + anything_.size() * heap_node(sizeof(*anything_.begin())) +
+                   leaving_.memory_bytes() + long_targets_.memory_bytes() + states_.size() * sizeof(State) +
+                   tracks_.size() * sizeof(Track) + heap_bytes(starts_) + heap_bytes(rows_) + heap_bytes(kept_) +
+                   heap_bytes(following_bytes_) + heap_bytes(first_) +
+                   anything_.size() * heap_node(sizeof(*anything_.begin())) +
                    nearer_.size() * heap_node(sizeof(*nearer_.begin())) +
                    before_mark_.size() * heap_node(sizeof(*before_mark_.begin()));
     for (const auto& row : rows_) bytes += row ? heap_block(sizeof(Row)) : 0;

@@ -1,8 +1,6 @@
 #include "context_free/token_sets.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
@@ -12,113 +10,49 @@ namespace schemagen {
 
 namespace {
 
-uint64_t hash_piece(const uint32_t* words) {
-    std::array<uint64_t, MaskPieces::kWords / 2> values;
-    std::memcpy(values.data(), words, sizeof(values));
-    std::array<uint64_t, 2> chains{0, 1};
-    for (size_t k = 0; k < values.size(); ++k) chains[k & 1] = mix(chains[k & 1], values[k]);
-    return mix(chains[0], chains[1]);
+// How many words differ, if these are not more than `most`.
+size_t count_differing(const uint32_t* one, const uint32_t* other, size_t size, size_t most) {
+    constexpr size_t kBlock = 256;
+    size_t count = 0;
+    for (size_t begin = 0; begin < size && count <= most; begin += kBlock) {
+        uint32_t differing = 0;
+        for (size_t w = begin, end = std::min(begin + kBlock, size); w < end; ++w) differing += one[w] != other[w];
+        count += differing;
+    }
+    return count;
 }
 
 }  // namespace
 
-// The slot of equal words, or the one that they belong into.
-size_t MaskPieces::slot_of(const uint32_t* words) const {
-    const size_t mask = slots_.size() - 1;
-    size_t at = hash_piece(words) & mask;
-    while (slots_[at] && std::memcmp((*this)[slots_[at]], words, kWords * sizeof(uint32_t)) != 0) at = (at + 1) & mask;
-    return at;
-}
-
-uint32_t MaskPieces::intern(const uint32_t* words) {
-    uint32_t any = 0;
-    for (size_t w = 0; w < kWords; ++w) any |= words[w];
-    if (!any) return 0;
-    size_t at = slot_of(words);
-    if (slots_[at]) return slots_[at];
-    if (next_ * size_t{4} >= slots_.size() * 3) {
-        grow();
-        at = slot_of(words);
-    }
-    if (pages_.size() <= next_ / kPage) pages_.push_back(std::make_unique<uint32_t[]>(kPage * kWords));
-    std::copy(words, words + kWords, pages_.back().get() + next_ % kPage * kWords);
-    return slots_[at] = next_++;
-}
-
-void MaskPieces::grow() {
-    slots_.assign(slots_.size() * 2, 0);
-    for (uint32_t id = 1; id < next_; ++id) slots_[slot_of((*this)[id])] = id;
-}
-
 void TokenSet::add_to(uint32_t* words, size_t size) const {
-    if (!pieces) {
+    if (!base) {
         for (uint32_t token : parts) set_bit(words, token);
         return;
     }
-    const size_t whole = size / MaskPieces::kWords;
-    for (size_t k = 0; k < whole; ++k) {
-        if (!parts[k]) continue;
-        const uint32_t* piece = (*pieces)[parts[k]];
-        uint32_t* to = words + k * MaskPieces::kWords;
-        for (size_t w = 0; w < MaskPieces::kWords; ++w) to[w] |= piece[w];
+    const uint32_t* whole = base->parts.data();
+    size_t w = 0;
+    for (size_t k = 0; !is_whole() && k < parts.size(); k += 2) {
+        for (; w < parts[k]; ++w) words[w] |= whole[w];
+        words[w++] |= parts[k + 1];
     }
-    if (parts.size() == whole || !parts[whole]) return;
-    const uint32_t* last = (*pieces)[parts[whole]];
-    for (size_t w = whole * MaskPieces::kWords; w < size; ++w) words[w] |= last[w - whole * MaskPieces::kWords];
+    for (; w < size; ++w) words[w] |= whole[w];
 }
 
 void TokenSet::copy_to(uint32_t* words, size_t size) const {
-    if (!pieces) {
+    if (!base) {
         std::fill(words, words + size, 0);
         return add_to(words, size);
     }
-    const size_t whole = size / MaskPieces::kWords;
-    for (size_t k = 0; k < whole; ++k)
-        std::memcpy(words + k * MaskPieces::kWords, (*pieces)[parts[k]], MaskPieces::kWords * sizeof(uint32_t));
-    if (parts.size() == whole) return;
-    const uint32_t* last = (*pieces)[parts[whole]];
-    std::copy(last, last + size % MaskPieces::kWords, words + whole * MaskPieces::kWords);
+    std::copy_n(base->parts.data(), size, words);
+    for (size_t k = 0; !is_whole() && k < parts.size(); k += 2) words[parts[k]] = parts[k + 1];
 }
 
-// The pieces of words, the last one filled up.
-std::vector<uint32_t> TokenSets::cut(const TokenSet::Words& words) {
-    const size_t whole = words.size() / MaskPieces::kWords;
-    std::vector<uint32_t> ids;
-    ids.reserve(whole + 1);
-    for (size_t k = 0; k < whole; ++k) ids.push_back(pieces_->intern(words.data() + k * MaskPieces::kWords));
-    if (const auto rest = words.begin() + static_cast<ptrdiff_t>(whole * MaskPieces::kWords); rest != words.end()) {
-        std::array<uint32_t, MaskPieces::kWords> last{};
-        std::copy(rest, words.end(), last.begin());
-        ids.push_back(pieces_->intern(last.data()));
-    }
-    return ids;
-}
-
-const TokenSet* TokenSets::interned(TokenSet set) {
-    if (!set.count) return none();
-    const uint64_t hash = mix(hash_words(set.parts.data(), set.parts.size()), set.pieces != nullptr);
-    const uint32_t known = index_.find(hash, [&](uint32_t number) {
-        return sets_[number].pieces == set.pieces && sets_[number].parts == set.parts;
-    });
-    if (known != HashIndex::kNone) return &sets_[known];
+const TokenSet* TokenSets::add(uint64_t hash, TokenSet set) {
     set.number = static_cast<uint32_t>(sets_.size());
-    index_.insert(hash, set.number);
     set.parts.shrink_to_fit();
+    index_.insert(hash, set.number);
     bytes_ += heap_bytes(set.parts);
     return &sets_.emplace_back(std::move(set));
-}
-
-const TokenSet* TokenSets::of_mask(const TokenSet::Words& words) {
-    TokenSet out;
-    out.count = count_bits(words.data(), words.size());
-    if (out.count < words_ / 4) {
-        out.parts.reserve(out.count);
-        for_each_bit(words.data(), words.size(), [&](uint32_t token) { out.parts.push_back(token); });
-    } else {
-        out.pieces = pieces_.get();
-        out.parts = cut(words);
-    }
-    return interned(std::move(out));
 }
 
 const TokenSet* TokenSets::of_list(std::vector<uint32_t> tokens) {
@@ -127,12 +61,56 @@ const TokenSet* TokenSets::of_list(std::vector<uint32_t> tokens) {
         for (uint32_t token : tokens) set_bit(mask.data(), token);
         return of_mask(mask);
     }
-    TokenSet out;
     std::sort(tokens.begin(), tokens.end());
     tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-    out.count = static_cast<uint32_t>(tokens.size());
-    out.parts = std::move(tokens);
-    return interned(std::move(out));
+    if (tokens.empty()) return none();
+    const uint64_t hash = hash_words(tokens.data(), tokens.size());
+    const uint32_t known =
+        index_.find(hash, [&](uint32_t number) { return !sets_[number].base && sets_[number].parts == tokens; });
+    if (known != HashIndex::kNone) return &sets_[known];
+    const auto count = static_cast<uint32_t>(tokens.size());
+    return add(hash, {.parts = std::move(tokens), .count = count});
+}
+
+// The whole bitmask that differs in the fewest words; null if that is in many.
+const TokenSet* TokenSets::nearest(const TokenSet::Words& words) const {
+    const TokenSet* best = nullptr;
+    size_t most = words_ / 8;
+    for (const TokenSet* base : bases_) {
+        const size_t differing = count_differing(words.data(), base->parts.data(), words_, most);
+        if (differing <= most && (!best || differing < most)) best = base, most = differing;
+    }
+    return best;
+}
+
+const TokenSet* TokenSets::of_mask(const TokenSet::Words& words) {
+    const uint32_t count = count_bits(words.data(), words.size());
+    if (count < words_ / 4) {
+        std::vector<uint32_t> tokens;
+        tokens.reserve(count);
+        for_each_bit(words.data(), words.size(), [&](uint32_t token) { tokens.push_back(token); });
+        return of_list(std::move(tokens));
+    }
+    const uint64_t hash = hash_words(words.data(), words.size());
+    TokenSet::Words known_words;
+    const uint32_t known = index_.find(hash, [&](uint32_t number) {
+        if (sets_[number].count != count) return false;
+        known_words.resize(words_);
+        sets_[number].copy_to(known_words.data(), words_);
+        return known_words == words;
+    });
+    if (known != HashIndex::kNone) return &sets_[known];
+    if (const TokenSet* base = nearest(words)) {
+        TokenSet set{.base = base, .count = count};
+        for (uint32_t w = 0; w < words_; ++w)
+            if (words[w] != base->parts[w]) set.parts.insert(set.parts.end(), {w, words[w]});
+        return add(hash, std::move(set));
+    }
+    add(hash, {.parts = words, .count = count});
+    sets_.back().base = &sets_.back();
+    if (bases_.size() == kMostBases) bases_.erase(bases_.begin());
+    bases_.push_back(&sets_.back());
+    return &sets_.back();
 }
 
 const TokenSet* TokenSets::same_as(const TokenSet& set) {
@@ -179,7 +157,7 @@ const TokenSet* TokenSets::known_union(Parts parts, const TokenSet* within) {
 }
 
 size_t TokenSets::memory_bytes() const {
-    return pieces_->memory_bytes() + bytes_ + sets_.size() * sizeof(TokenSet) + index_.memory_bytes() +
+    return bytes_ + sets_.size() * sizeof(TokenSet) + heap_bytes(bases_) + index_.memory_bytes() +
            unions_.memory_bytes() + heap_bytes(known_);
 }
 
