@@ -50,10 +50,13 @@ TailClass TailClasses::of(std::string_view tail, Promise promise) {
         if (next == kBroken) return kNoClass;
         if (next == kNoPromise) promise = kNoPromise;
     }
-    if (known_.size() <= promise) known_.resize(promise + 1);
-    if (const auto it = known_[promise].find(tail); it != known_[promise].end()) return it->second;
+    const uint64_t hash = mix(hash_text(tail), promise);
+    const uint32_t known =
+        known_index_.find(hash, [&](uint32_t k) { return known_[k].promise == promise && known_[k].text == tail; });
+    if (known != HashIndex::kNone) return known_[known].tail;
     const TailClass found = cut(tail, promise);
-    known_[promise].emplace(tail, found);
+    known_index_.insert(hash, static_cast<uint32_t>(known_.size()));
+    known_.push_back({tail, promise, found});
     return found;
 }
 
@@ -81,17 +84,22 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
     if (!state && cuts.empty()) return kNoClass;
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    std::vector<uint32_t> key{state, promise};
-    if (!promise) {
-        std::vector<LexemeId> lexemes;
-        for (const Lexer::Component& each : lexer_.components(state)) lexemes.push_back(each.lexeme);
-        key[0] = sets_.intern(std::move(lexemes));
-    }
+    std::vector<uint32_t> key{promise ? state : lexemes_of(state), promise};
     for (auto [lexeme, after] : cuts) key.insert(key.end(), {lexeme, after});
     const TailClass tail = classes_.intern(key);
     if (depths_.size() <= tail) depths_.resize(tail + 1, 0);
     for (auto [lexeme, after] : cuts) depths_[tail] = std::max(depths_[tail], depths_[after] + 1);
     return tail;
+}
+
+LexemeSets::SetId TailClasses::lexemes_of(LexerState state) {
+    const bool is_kept = !Lexer::is_tracked(state);
+    if (is_kept && begun_.size() <= state) begun_.resize(lexer_.state_count(), kUnknown);
+    if (is_kept && begun_[state] != kUnknown) return begun_[state];
+    std::vector<LexemeId> lexemes;
+    for (const Lexer::Component& each : lexer_.components(state)) lexemes.push_back(each.lexeme);
+    const LexemeSets::SetId set = sets_.intern(std::move(lexemes));
+    return is_kept ? begun_[state] = set : set;
 }
 
 TailClass TailClasses::ending_in(LexerState state) {
@@ -276,12 +284,9 @@ bool TailClasses::goes_on(ParserState state, TailClass tail) {
 }
 
 size_t TailClasses::memory_bytes() const {
-    size_t bytes = below_bytes_ + classes_.memory_bytes() + answers_.memory_bytes() + loops_.memory_bytes() +
-                   heap_bytes(ending_in_) + heap_bytes(depths_) + heap_bytes(known_) +
-                   ending_in_track_.size() * heap_node(sizeof(*ending_in_track_.begin()));
-    for (const auto& known : known_)
-        bytes += known.size() * heap_node(sizeof(*known.begin())) + known.bucket_count() * sizeof(void*);
-    return bytes;
+    return below_bytes_ + classes_.memory_bytes() + answers_.memory_bytes() + loops_.memory_bytes() +
+           heap_bytes(ending_in_) + heap_bytes(depths_) + heap_bytes(known_) + known_index_.memory_bytes() +
+           heap_bytes(begun_) + ending_in_track_.size() * heap_node(sizeof(*ending_in_track_.begin()));
 }
 
 }  // namespace schemagen

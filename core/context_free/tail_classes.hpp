@@ -18,6 +18,7 @@
 #include "context_free/lexer_loops.hpp"
 #include "context_free/state_memo.hpp"
 #include "context_free/strands.hpp"
+#include "util/hash_index.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
@@ -77,6 +78,7 @@ private:
     TailClass cut(std::string_view tail, Promise promise);
     TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);
     TailClass ending_in(LexerState state);
+    LexemeSets::SetId lexemes_of(LexerState state);
     bool may_end_in(ParserState state, LexemeSets::SetId viable, TailClass tail);
     bool goes_on(ParserState state, TailClass tail);
     class Walk;
@@ -93,7 +95,15 @@ private:
     std::vector<uint32_t> depths_{0};                            // [class]
     std::vector<TailClass> ending_in_;                           // [state of the lexer], kUnknown if not asked for
     std::unordered_map<LexerState, TailClass> ending_in_track_;  // by the start of the track
-    std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
+    // A tail that has to keep a promise.
+    struct Known {
+        std::string_view text;
+        Promise promise;
+        TailClass tail;
+    };
+    std::vector<Known> known_;
+    HashIndex known_index_;
+    std::vector<LexemeSets::SetId> begun_;  // [state of the lexer]: its lexemes, kUnknown if not asked for
     // [what stays promised at the node, node]: of the tokens below it, if a lexeme ends right before it.
     std::unordered_map<uint64_t, Tails> below_;
     size_t below_bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace schemagen {
 
@@ -12,6 +13,19 @@ inline uint64_t mix(uint64_t hash, uint64_t value) {
     hash ^= value + 0x9E3779B97F4A7C15ull + (hash << 6) + (hash >> 2);
     hash *= 0xFF51AFD7ED558CCDull;
     return hash ^ (hash >> 32);
+}
+
+// Of a text, which is short.
+inline uint64_t hash_text(std::string_view text) {
+    uint64_t hash = text.size();
+    for (; text.size() >= sizeof(uint64_t); text.remove_prefix(sizeof(uint64_t))) {
+        uint64_t value;
+        std::memcpy(&value, text.data(), sizeof(value));
+        hash = mix(hash, value);
+    }
+    uint64_t rest = 0;
+    std::memcpy(&rest, text.data(), text.size());
+    return mix(hash, rest);
 }
 
 // Of many words. A step waits for the multiplication of the one before it, so four chains run side by side.
