@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -40,7 +41,15 @@ public:
     BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings,
                 MaskEngine* engine);
     // Take out of a mask the tokens after which more than `budget` - 1 would be needed. Returns how many are left.
-    uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
+    // `promised`: a text to the end that an earlier mask left tokens of alone, without those that were read since; it
+    // becomes the text that this mask is reduced to, if it is. Where the shortest text depends on the one so far, no
+    // search may find as short a one again.
+    uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena,
+                     std::string& promised);
+    uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
+        std::string none;
+        return tighten(config, budget, words, allowed, arena, none);
+    }
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
     // of threads may ask at once.
     bool is_far(const Configuration& config, uint32_t budget) const;
@@ -125,6 +134,8 @@ private:
     void keep_far(const Configuration& config, uint32_t budget, Arena& arena);
     bool split_exactly(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
+    uint32_t tighten_by_need(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
+                             Arena& arena);
     uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
     uint32_t keep_places(const Configuration& config, uint32_t budget, uint32_t* words, Arena& arena);
     uint32_t keep_ends(uint32_t* words);
@@ -162,6 +173,7 @@ private:
     KeyTable place_keys_;                                    // exact identities of places
     std::vector<Needs> known_needs_;                         // of these
     const uint32_t longest_;                                 // bytes of a token
+    std::string promised_;                                   // see `tighten`
     uint32_t growth_ = Automaton::kFar;                      // Automaton::growth, once prepared
     std::vector<Most> most_;                                 // by number of the configuration, where nothing is used up
     std::unordered_map<uint64_t, Most> most_used_up_;        // by the hash of both elsewhere

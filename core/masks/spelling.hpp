@@ -23,8 +23,10 @@ public:
     std::vector<uint32_t> fewest_tokens(std::string_view text, std::span<const uint32_t> suffix = {}) const;
     // [k]: the same of the last k bytes of the text. The counts that are there are those of a suffix of it.
     void count_suffixes(std::string_view text, std::vector<uint32_t>& counts) const;
-    // Of the whole text, where every text can be spelled; kFar elsewhere.
-    uint32_t count(const std::string& text) const { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; }
+    // Of the whole text.
+    uint32_t fewest(std::string_view text) const { return fewest_tokens(text)[0]; }
+    // The same where every text can be spelled; kFar elsewhere.
+    uint32_t count(const std::string& text) const { return spells_all_ ? fewest(text) : Automaton::kFar; }
 
 private:
     const VocabularyTables& tables_;

@@ -70,7 +70,8 @@ void Matcher::sync() {
         }
         automaton.end_token(next, history_[k].token, *arena);
         settle(next, *arena);
-        history.push_back({next, history_[k].read, history_[k].token});
+        history.push_back(history_[k]);
+        history.back().config = next;
     }
     history_ = std::move(history);
     followed_.clear();
@@ -98,12 +99,28 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     return making([&] {
         Scope scope(*arena_);
         const uint32_t all = constraint_->masks().fill(config(), words, *arena_);
-        return constraint_->budget_masks().tighten(config(), budget, words, all, *arena_);
+        std::string text = promised();
+        const uint32_t left = constraint_->budget_masks().tighten(config(), budget, words, all, *arena_, text);
+        if (!text.empty() && text != promised())
+            history_.back().promised = std::make_shared<const std::string>(std::move(text)),
+            history_.back().promised_read = 0;
+        return left;
     });
 }
 
+std::string Matcher::promised() const {
+    const Step& step = history_.back();
+    return step.promised ? step.promised->substr(step.promised_read) : std::string();
+}
+
 uint32_t Matcher::tokens_to_finish() {
-    return making([&] { return terminated_ ? 0 : constraint_->completions().tokens(config(), *arena_); });
+    return making([&] {
+        if (terminated_) return 0u;
+        Completions& completions = constraint_->completions();
+        const uint32_t tokens = completions.tokens(config(), *arena_);
+        const std::string text = promised();
+        return text.empty() ? tokens : std::min(tokens, completions.spelling().fewest(text));
+    });
 }
 
 uint32_t Matcher::least_bytes() {
@@ -111,7 +128,17 @@ uint32_t Matcher::least_bytes() {
 }
 
 std::string Matcher::shortest_completion() {
-    return making([&] { return terminated_ ? std::string() : constraint_->completions().text(config(), *arena_); });
+    return making([&] {
+        Completions& completions = constraint_->completions();
+        const std::string text = promised();
+        if (terminated_ || constraint_->automaton().accepting(config())) return std::string();
+        if (text.empty()) return completions.text(config(), *arena_);
+        completions.make_room();
+        std::string found = completions.completion_text(config(), *arena_);
+        const bool is_better =
+            !found.empty() && completions.spelling().fewest(found) <= completions.spelling().fewest(text);
+        return is_better ? found : text;
+    });
 }
 
 std::string Matcher::forced_bytes(size_t most) {
@@ -216,7 +243,11 @@ bool Matcher::advance(std::string_view bytes, uint32_t token) {
     settle(next, *arena_);
     scope.keep();
     text_.append(bytes);
-    history_.push_back({next, text_.size(), token});
+    Step step{next, text_.size(), token};
+    const Step& before = history_.back();
+    if (before.promised && std::string_view(*before.promised).substr(before.promised_read).starts_with(bytes))
+        step.promised = before.promised, step.promised_read = before.promised_read + bytes.size();
+    history_.push_back(std::move(step));
     return true;
 }
 
@@ -264,6 +295,7 @@ void Matcher::reset() {
     Work call;
     WorkLock lock(constraint_->mutex);
     history_.resize(1);
+    history_[0].promised.reset();
     followed_.clear();
     text_.clear();
     terminated_ = false;

@@ -93,7 +93,12 @@ private:
         Configuration config;
         size_t read;     // bytes of the text
         uint32_t token;  // that led here; Automaton::kNoToken for a text
+        // A text to the end, which a mask within a budget was reduced to at an earlier step, and how much of it was
+        // read since.
+        std::shared_ptr<const std::string> promised = nullptr;
+        size_t promised_read = 0;
     };
+    std::string promised() const;
     std::vector<Step> history_;
     // What captures have read: the threads after some steps.
     struct Followed {
