@@ -99,10 +99,26 @@ def is_simple(pattern: str) -> bool:
     try:
         if len(branches) == 1:
             return not goes_on_as(languages[0], languages[0])
-        pairs = itertools.combinations(languages, 2)
-        return all(map(is_simple, branches)) and not any(itertools.starmap(goes_on_as, pairs))
+        return all(map(is_simple, branches)) and not _one_goes_on(languages)
     except LimitError:
         return False
+
+
+def _one_goes_on(languages: list[ast.Regex]) -> bool:
+    """Whether some text of a language begins with a text of an earlier one, and is longer.
+
+    Cost: of languages with one text, its length; of others, a look at each pair.
+    """
+    texts = [only_text(each) for each in languages]
+    earlier: set[str] = set()
+    for text in filter(None, texts):
+        if any(text[:length] in earlier for length in range(1, len(text))):
+            return True
+        earlier.add(text)
+    if None not in texts:
+        return False
+    pairs = itertools.combinations(zip(languages, texts, strict=True), 2)
+    return any(goes_on_as(one, other) for (one, text), (other, longer) in pairs if text is None or longer is None)
 
 
 def _is_deterministic(regex: ast.Regex) -> bool:
