@@ -35,8 +35,8 @@ public:
 
     // `words`: of a bitmask.
     explicit TokenSets(size_t words) : words_(words), sets_(1) {}
-    TokenSets(TokenSets&&) = default;
-    TokenSets& operator=(TokenSets&&) = default;
+    TokenSets(TokenSets&&) noexcept = default;
+    TokenSets& operator=(TokenSets&&) noexcept = default;
     const TokenSet* none() const { return &sets_.front(); }
     const TokenSet* of_mask(const TokenSet::Words& words);
     const TokenSet* of_list(std::vector<uint32_t> tokens);
