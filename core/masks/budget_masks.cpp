@@ -472,12 +472,10 @@ bool BudgetMasks::is_told_far(const Configuration& config, uint32_t budget, Aren
 // Keep the tokens that go along the shortest text and bring the end nearer with each; returns how many.
 uint32_t BudgetMasks::keep_text(const Configuration& config, uint32_t* kept, Arena& arena) {
     const Trie& trie = tables_.all();
-    std::string text = ends_.completion_text(config, arena);
+    const std::string text = ends_.completion_text(config, arena, promised_);
     const bool counts = automaton_.facets().counts_tokens;
     const uint32_t needed = counts ? ends_.needed(config, arena) : 0;
-    if (!promised_.empty() && (text.empty() || ends_.spelling().fewest(promised_) < ends_.spelling().fewest(text)))
-        text = promised_;
-    if (!counts) promised_ = text;
+    if (!counts) promised_ = text;  // the tokens that a text takes may depend on those before it
     std::vector<uint32_t> fewest = ends_.spelling().fewest_tokens(text);
     const Arena::Mark mark = arena.mark();
     Configuration here = config;
@@ -542,8 +540,8 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     const uint32_t most = ends_.most(config);
     if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
     const bool wide = Completions::is_wide(most);
-    uint32_t least = std::min(most_told(config), wide && most <= budget ? most : ends_.needed(config, arena));
-    if (!promised_.empty()) least = std::min(least, ends_.spelling().fewest(promised_));
+    const uint32_t least =
+        std::min(most_told(config), wide && most <= budget ? most : ends_.needed(config, arena, promised_));
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
     if (wide) return keep_places(config, budget, words, arena);

@@ -41,9 +41,9 @@ public:
     BudgetMasks(Completions& ends, Automaton& automaton, const VocabularyTables& tables, StringMasks& strings,
                 MaskEngine* engine);
     // Take out of a mask the tokens after which more than `budget` - 1 would be needed. Returns how many are left.
-    // `promised`: a text to the end that an earlier mask left tokens of alone, without those that were read since; it
-    // becomes the text that this mask is reduced to, if it is. Where the shortest text depends on the one so far, no
-    // search may find as short a one again.
+    // `promised`: the rest of a completion that an earlier mask was reduced to; empty if there is none. If this mask is
+    // reduced to a completion, `promised` becomes that one. It matters where the shortest completion depends on the
+    // text so far: a later search may find none as short.
     uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena,
                      std::string& promised);
     uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {

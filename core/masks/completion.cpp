@@ -385,27 +385,35 @@ std::vector<uint32_t> Completions::count_tokens(std::string_view text, uint32_t 
     return fewest;
 }
 
-std::string Completions::text(const Configuration& config, Arena& arena) {
+std::string Completions::text(const Configuration& config, Arena& arena, const std::string& promised) {
     make_room();
-    std::string out = completion_text(config, arena);
+    std::string out = completion_text(config, arena, promised);
     if (out.empty() && gave_up_ && !automaton_.accepting(config))
         throw LimitExceeded(Limit::kCompletion, steps_, kMostBytes);
     return out;
 }
 
-std::string Completions::completion_text(const Configuration& config, Arena& arena) {
+std::string Completions::completion_text(const Configuration& config, Arena& arena, const std::string& promised) {
     std::string out;
-    if (automaton_.accepting(config) || write(config, out, false)) return out;
-    std::vector<uint32_t> ids;
-    Arena::Mark mark = arena.mark();
-    if (!follow(config, arena, out, ids, true)) out.clear();
-    arena.release(mark);
-    return out;
+    if (automaton_.accepting(config)) return out;
+    if (!write(config, out, false)) {
+        std::vector<uint32_t> ids;
+        Arena::Mark mark = arena.mark();
+        if (!follow(config, arena, out, ids, true)) out.clear();
+        arena.release(mark);
+    }
+    if (promised.empty()) return out;
+    return out.empty() || spelling_->fewest(promised) < spelling_->fewest(out) ? promised : out;
 }
 
-uint32_t Completions::tokens(const Configuration& config, Arena& arena) {
+uint32_t Completions::tokens(const Configuration& config, Arena& arena, const std::string& promised) {
     make_room();
-    return needed(config, arena);
+    return needed(config, arena, promised);
+}
+
+uint32_t Completions::needed(const Configuration& config, Arena& arena, const std::string& promised) {
+    const uint32_t own = needed(config, arena);
+    return promised.empty() ? own : std::min(own, spelling_->fewest(promised));
 }
 
 uint32_t Completions::needed(const Configuration& config, Arena& arena) {

@@ -37,10 +37,11 @@ public:
     static constexpr uint32_t kNever = UINT32_MAX, kNone = UINT32_MAX;
 
     // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever if none is known.
-    uint32_t tokens(const Configuration& config, Arena& arena);
+    // `promised`: another text to the end, which counts if it takes fewer tokens; empty if there is none.
+    uint32_t tokens(const Configuration& config, Arena& arena, const std::string& promised = {});
     // That text; empty where the text may end, or where the vocabulary has no tokens to write one. Throws LimitExceeded
     // where there may be one, and the search for it was given up.
-    std::string text(const Configuration& config, Arena& arena);
+    std::string text(const Configuration& config, Arena& arena, const std::string& promised = {});
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
     uint64_t memory_bytes() const {
@@ -59,7 +60,8 @@ public:
     uint32_t known_number(const Configuration& config) const;  // kNone if it has none yet
     // `tokens` and `text` as far as the work allows, and without the error.
     uint32_t needed(const Configuration& config, Arena& arena);
-    std::string completion_text(const Configuration& config, Arena& arena);
+    uint32_t needed(const Configuration& config, Arena& arena, const std::string& promised);
+    std::string completion_text(const Configuration& config, Arena& arena, const std::string& promised);
     // `tokens` if they were counted, else kNever.
     uint32_t known_tokens(const Configuration& config);
     // A lower bound of the bytes to the end.

@@ -99,28 +99,21 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     return making([&] {
         Scope scope(*arena_);
         const uint32_t all = constraint_->masks().fill(config(), words, *arena_);
-        std::string text = promised();
-        const uint32_t left = constraint_->budget_masks().tighten(config(), budget, words, all, *arena_, text);
-        if (!text.empty() && text != promised())
-            history_.back().promised = std::make_shared<const std::string>(std::move(text)),
-            history_.back().promised_read = 0;
+        const std::string before = promised();
+        std::string rest = before;
+        const uint32_t left = constraint_->budget_masks().tighten(config(), budget, words, all, *arena_, rest);
+        if (rest != before) history_.back().promised = std::make_shared<const std::string>(text_ + rest);
         return left;
     });
 }
 
 std::string Matcher::promised() const {
     const Step& step = history_.back();
-    return step.promised ? step.promised->substr(step.promised_read) : std::string();
+    return step.promised ? step.promised->substr(step.read) : std::string();
 }
 
 uint32_t Matcher::tokens_to_finish() {
-    return making([&] {
-        if (terminated_) return 0u;
-        Completions& completions = constraint_->completions();
-        const uint32_t tokens = completions.tokens(config(), *arena_);
-        const std::string text = promised();
-        return text.empty() ? tokens : std::min(tokens, completions.spelling().fewest(text));
-    });
+    return making([&] { return terminated_ ? 0 : constraint_->completions().tokens(config(), *arena_, promised()); });
 }
 
 uint32_t Matcher::least_bytes() {
@@ -128,17 +121,8 @@ uint32_t Matcher::least_bytes() {
 }
 
 std::string Matcher::shortest_completion() {
-    return making([&] {
-        Completions& completions = constraint_->completions();
-        const std::string text = promised();
-        if (terminated_ || constraint_->automaton().accepting(config())) return std::string();
-        if (text.empty()) return completions.text(config(), *arena_);
-        completions.make_room();
-        std::string found = completions.completion_text(config(), *arena_);
-        const bool is_better =
-            !found.empty() && completions.spelling().fewest(found) <= completions.spelling().fewest(text);
-        return is_better ? found : text;
-    });
+    return making(
+        [&] { return terminated_ ? std::string() : constraint_->completions().text(config(), *arena_, promised()); });
 }
 
 std::string Matcher::forced_bytes(size_t most) {
@@ -245,8 +229,8 @@ bool Matcher::advance(std::string_view bytes, uint32_t token) {
     text_.append(bytes);
     Step step{next, text_.size(), token};
     const Step& before = history_.back();
-    if (before.promised && std::string_view(*before.promised).substr(before.promised_read).starts_with(bytes))
-        step.promised = before.promised, step.promised_read = before.promised_read + bytes.size();
+    if (before.promised && std::string_view(*before.promised).substr(before.read).starts_with(bytes))
+        step.promised = before.promised;
     history_.push_back(std::move(step));
     return true;
 }

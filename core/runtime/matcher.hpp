@@ -93,12 +93,11 @@ private:
         Configuration config;
         size_t read;     // bytes of the text
         uint32_t token;  // that led here; Automaton::kNoToken for a text
-        // A text to the end, which a mask within a budget was reduced to at an earlier step, and how much of it was
-        // read since.
+        // The text so far and a way to its end, which a mask within a budget was reduced to at an earlier step; null if
+        // none was, or if the text went on in another way.
         std::shared_ptr<const std::string> promised = nullptr;
-        size_t promised_read = 0;
     };
-    std::string promised() const;
+    std::string promised() const;  // the rest of that text
     std::vector<Step> history_;
     // What captures have read: the threads after some steps.
     struct Followed {
