@@ -112,16 +112,16 @@ private:
     LexemeSets& sets_;
     Allowance& allowance_;
     std::vector<LexemeId> ignored_;
-    InternedLists kind_keys_;     // [kind + 1]
-    std::vector<Kind> kinds_;     // [kind]
-    InternedLists return_lists_;  // triples
-    PairMap frame_index_;         // (kind, returns) -> frame
-    std::vector<Frame> frames_;   // [frame]; 0 is the root
-    std::vector<uint32_t> min_bytes_after_;
-    InternedLists vectors_;          // [vector]
-    std::vector<VectorView> views_;  // [vector], as far as asked for
-    InternedLists states_;           // [state]: accepting, then frame and vector by falling level
-    PairMap shifts_;                 // (state, terminal) -> state
+    InternedLists kind_keys_;                // [kind + 1]
+    std::vector<Kind> kinds_;                // [kind]
+    InternedLists return_lists_;             // triples
+    PairMap frame_index_;                    // (kind, returns) -> frame
+    std::vector<Frame> frames_;              // [frame]; 0 is the root
+    std::vector<uint32_t> min_bytes_after_;  // of the rules of a frame, one frame after the other
+    InternedLists vectors_;                  // [vector]
+    std::vector<VectorView> views_;          // [vector], as far as asked for
+    InternedLists states_;                   // [state]: accepting, then frame and vector by falling level
+    PairMap shifts_;                         // (state, terminal) -> state
     PairMap unions_;
     std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown until computed
     std::vector<uint32_t> min_bytes_;        // [state], likewise

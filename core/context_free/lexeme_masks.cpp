@@ -394,25 +394,26 @@ void LexemeMasks::make_room() {
     const size_t most = most_mask_bytes.load(std::memory_order_relaxed);
     if (memory_bytes() < most) return;
     masks_.sweep();
-    const TokenSets before = std::exchange(kept_, TokenSets(tables_.words()));
-    forget_parts();
+    const TokenSets before = forget_parts();
     masks_.each([&](Mask& mask) { mask.tokens = kept_.same_as(*mask.tokens); });
     if (memory_bytes() < most / 2) return;
     masks_.clear();
     forget_parts();
 }
 
-void LexemeMasks::forget_parts() {
+// Returns the sets that the masks are among.
+TokenSets LexemeMasks::forget_parts() {
     plan_ids_.clear();
     after_ids_.clear();
     plans_.clear();
     lexer_masks_.clear();
     scans_.clear();
-    kept_ = TokenSets(tables_.words());
+    TokenSets before = std::exchange(kept_, TokenSets(tables_.words()));
     plans_.push_back({kept_.none(), {}, {}, 0});
     classes_.forget();
     most_from_ = {};
     bytes_ = 0;
+    return before;
 }
 
 uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&) {

@@ -92,7 +92,7 @@ private:
     void add_next(ParserState after, const LexemeScan& scan, Parts& parts);
     void read_all(const Strand& strand, uint32_t* words);
     void make_room();
-    void forget_parts();
+    TokenSets forget_parts();
     static constexpr size_t kDeques = 5;         // here and in its parts
     static constexpr size_t kMostWalked = 4096;  // states and nodes, one by one
     static constexpr size_t kMostApart = 8;      // states at a node of tails

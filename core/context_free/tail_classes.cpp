@@ -92,6 +92,7 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
     return tail;
 }
 
+// Those that may be unfinished at a state.
 LexemeSets::SetId TailClasses::lexemes_of(LexerState state) {
     const bool is_kept = !Lexer::is_tracked(state);
     if (is_kept && begun_.size() <= state) begun_.resize(lexer_.state_count(), kUnknown);

@@ -95,13 +95,12 @@ private:
     std::vector<uint32_t> depths_{0};                            // [class]
     std::vector<TailClass> ending_in_;                           // [state of the lexer], kUnknown if not asked for
     std::unordered_map<LexerState, TailClass> ending_in_track_;  // by the start of the track
-    // A tail that has to keep a promise.
     struct Known {
         std::string_view text;
-        Promise promise;
+        Promise promise;  // that it has to keep
         TailClass tail;
     };
-    std::vector<Known> known_;
+    std::vector<Known> known_;  // tails that were asked for
     HashIndex known_index_;
     std::vector<LexemeSets::SetId> begun_;  // [state of the lexer]: its lexemes, kUnknown if not asked for
     // [what stays promised at the node, node]: of the tokens below it, if a lexeme ends right before it.

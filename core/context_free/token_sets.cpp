@@ -50,9 +50,10 @@ void TokenSet::copy_to(uint32_t* words, size_t size) const {
 const TokenSet* TokenSets::add(uint64_t hash, TokenSet set) {
     set.number = static_cast<uint32_t>(sets_.size());
     set.parts.shrink_to_fit();
-    index_.insert(hash, set.number);
     bytes_ += heap_bytes(set.parts);
-    return &sets_.emplace_back(std::move(set));
+    sets_.push_back(std::move(set));
+    index_.insert(hash, sets_.back().number);  // after everything that may fail
+    return &sets_.back();
 }
 
 const TokenSet* TokenSets::of_list(std::vector<uint32_t> tokens) {

@@ -1,9 +1,9 @@
 // Sets of tokens, each kept once: the parts of masks.
 //
-// The masks of a grammar are much alike: they differ in some operators, or in the first letters of a keyword. So most
-// of them are kept as their difference to another one, in words of a bitmask; a few that are far from all others are
-// kept whole, and those with few tokens as a list. A few hundred masks over a large vocabulary take a sixth of their
-// bits.
+// The masks of a grammar are much alike: they differ in some operators, or in the first letters of a keyword. A set of
+// few tokens is a list. Most other masks are kept as the words in which they differ from another mask; those that
+// differ from all others in many words are kept whole. A few hundred masks over a large vocabulary take a sixth of
+// their bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -105,6 +105,26 @@ TEST(derivatives_of_alike_bytes_are_those_of_each_byte) {
                       words.kernel.derivative(node, static_cast<uint8_t>(byte)));
 }
 
+// Their numbers do not fit in the two bytes that a row has for each.
+TEST(very_many_states_are_told_apart) {
+    constexpr uint32_t kCount = 70'000;
+    Kernel kernel;
+    ContextFreeGrammar grammar;
+    const NodeId letters = kernel.repeat(kernel.chars(Encoding::kUtf8, {{'a', 'c'}}), kCount, kCount);
+    grammar.add_lexeme({grammar.add_terminal("LETTERS", false), letters, kEmpty, false});
+    grammar.finish(grammar.add_rule("start", {{{0, 1}}, {1}, {false, true}}), kernel);
+    const LexemeSets sets(grammar.lexemes().size());
+    Allowance allowance{1'000'000, 1'000};
+    Lexer lexer(grammar, sets, kernel, allowance);
+    std::vector<LexerState> states{lexer.alone({0, letters, kEmpty})};
+    for (uint32_t k = 0; k < kCount; ++k) states.push_back(lexer.next(states.back(), 'b'));
+    CHECK(std::set(states.begin(), states.end()).size() == kCount + 1);
+    for (uint32_t k = 0; k < kCount; ++k)
+        for (char byte : {'a', 'b', 'c'}) CHECK(lexer.next(states[k], static_cast<uint8_t>(byte)) == states[k + 1]);
+    CHECK(lexer.ends(states[kCount - 1]).empty() && lexer.ends(states[kCount]).size() == 1);
+    CHECK(lexer.next(states[kCount], 'a') == kNoLexeme && lexer.next(states[kCount - 1], 'd') == kNoLexeme);
+}
+
 TEST(the_graph_of_lexemes_has_the_states_of_the_lexer) {
     Words words;
     LexemeGraph graph(words.grammar, words.kernel, words.lexer);

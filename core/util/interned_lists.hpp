@@ -24,10 +24,11 @@ public:
         const uint64_t hash = hash_words(list.data(), list.size());
         if (const uint32_t known = find(list, hash); known != kNone) return known;
         const auto id = static_cast<uint32_t>(ends_.size());
-        if (pool_.size() + list.size() > UINT32_MAX) throw std::length_error("the lists take more than 16 GiB");
-        if (const size_t size = pool_.size() + list.size(); size > pool_.capacity()) pool_.reserve(size + size / 4);
+        const size_t size = pool_.size() + list.size();
+        if (size > UINT32_MAX) throw std::length_error("the lists take more than 16 GiB");
+        if (size > pool_.capacity()) pool_.reserve(size + size / 4);
         pool_.insert(pool_.end(), list.begin(), list.end());
-        ends_.push_back(static_cast<uint32_t>(pool_.size()));
+        ends_.push_back(static_cast<uint32_t>(size));
         index_.insert(hash, id);
         return id;
     }

@@ -54,7 +54,7 @@ def test_sample_of_maskbench(capsys):
     check(conformance.run(cases, None), conformance.load_maskbench()[1], capsys)
 
 
-@pytest.mark.filterwarnings("ignore:the schema has no keyword of JSON Schema:UserWarning")  # two of them, rightly
+@pytest.mark.filterwarnings("ignore:the schema has no keyword of JSON Schema:UserWarning")  # about two schemas
 @pytest.mark.slow
 def test_all_of_maskbench(capsys):
     """No schema of MaskBench is judged worse than committed, and the committed counts are those of the whole set."""
