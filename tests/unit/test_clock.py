@@ -63,10 +63,8 @@ WORDS = " | ".join(f'"kw{number}"' for number in range(1000))
     ids=["word boundaries", "a terminal of many literals"],
 )
 def test_boundaries_and_keywords_are_read_in_time(spec):
-    """They took 31 and 55 seconds; now about half a second and a whole one."""
-    began = time.process_time()
-    assert schemagen.compile(spec, BYTES, cache=None, limits=Limits(max_seconds=60)).matcher().allowed_tokens()
-    assert time.process_time() - began < 5
+    """They took 31 and 55 seconds, and now take less than one: within the default limit."""
+    assert schemagen.compile(spec, BYTES, cache=None).matcher().allowed_tokens()
 
 
 @pytest.mark.parametrize(
