@@ -84,18 +84,20 @@ StringBody Containers::free_of_text(const Configuration& config) {
     const Frame* frame = config.frame;
     if (frame->tracking || frame->pending) return {};
     if (config.mode == kString) return {config.state, false, positions_[states_.position_of(frame->state)]->counted};
-    if (config.mode != kKey || config.node != kNoNode || frame->forbidden) return {};
+    if (config.mode != kKey || frame->forbidden) return {};
     if (positions_[frame->state->position]->objects->tracks_keys) return {};
     if (!states_.has_enough_members(frame->state, uint64_t{frame->count} + 1)) return {};
     return {config.state, true};
 }
 
 bool Containers::go_on(Configuration& config, uint32_t state, uint32_t chars) {
-    static const KeyByte kUnlike{nullptr, 0};  // no key begins with this byte
+    static constexpr uint8_t kNoByte = 0;  // that no key begins with
+    static const KeyByte kUnlike{nullptr, kNoByte};
     config.state = state;
     if (config.mode == kKey) {
+        config.node = kNoNode;
         config.key = &kUnlike;
-        config.hash = kNoBytes;
+        config.hash = mix(kNoBytes + 1, kNoByte);
         return true;
     }
     config.count += chars;
@@ -121,6 +123,18 @@ Configuration Containers::as_declared_key(const Configuration& config) {
     Configuration out = config;
     out.state = 0;
     return out;
+}
+
+ByteSet Containers::declared_bytes(const Configuration& config) {
+    ByteSet bytes;
+    if (config.mode != kKey) {
+        bytes.words.fill(~0ull);
+    } else if (config.node != kNoNode) {
+        const ObjectSet& set = *positions_[config.frame->state->position]->objects;
+        if (set.trie[config.node].key != kNoKey) bytes.add('"');
+        for (uint32_t it = set.trie[config.node].first_child; it; it = set.trie[it].sibling) bytes.add(set.trie[it].byte);
+    }
+    return bytes;
 }
 
 void Containers::declared_closings(const Configuration& config, const Trie& trie, std::vector<uint32_t>& nodes) {

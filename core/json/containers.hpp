@@ -31,6 +31,7 @@ public:
     uint32_t literal_state(const Configuration& config) const override;
     bool close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) override;
     Configuration as_declared_key(const Configuration& config) override;
+    ByteSet declared_bytes(const Configuration& config) override;
     void declared_closings(const Configuration& config, const Trie& trie, std::vector<uint32_t>& nodes) override;
     bool has_used_keys(const Configuration& config) const override;
     std::vector<std::string> used_key_suffixes(const Configuration& config) override;

@@ -20,7 +20,8 @@ struct Required {
     uint64_t bytes = 0;   // a lower bound, exact where none is unclear
     uint64_t tokens = 0;  // an upper bound
     uint32_t count = 0;
-    uint32_t unclear = 0;  // of how many the shortest text is not known
+    uint32_t unclear = 0;    // of how many the shortest text is not known
+    uint32_t unbounded = 0;  // and of how many no bound of its tokens is
 
     Required& operator+=(const Required& other);
     Required& operator-=(const Required& other);

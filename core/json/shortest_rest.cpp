@@ -40,8 +40,10 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
         for (uint32_t d : shortest_.plans[set.disjuncts[slot]].order)
             if (bit(state->seen, set.key_at[slot][d])) out -= shortest_.member(from, d);
     }
-    out.unclear += disjunct.final.size() > 1 || !disjunct.groups.empty() ||
-                   uint64_t{state->count} + out.count < disjunct.min_properties;
+    const uint32_t more = disjunct.final.size() > 1 || !disjunct.groups.empty() ||
+                          uint64_t{state->count} + out.count < disjunct.min_properties;
+    out.unclear += more;
+    out.unbounded += more;
     return out;
 }
 
@@ -71,32 +73,57 @@ void ShortestRest::take(const FrameState* state, uint32_t key) const {
 uint32_t ShortestRest::most_after(const Frame* frame) const {
     const FrameState* state = frame->state;
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
+    if (frame->tracking) return kFar;
     const std::vector<Move>& moves = positions_.children[state->child].moves;
-    if (moves.size() != 1 || frame->tracking) return kFar;
-    const Required rest = required(state, moves[0].slot);
-    return rest.unclear ? kFar : plus(rest.tokens, uint64_t{rest.count} * shortest_.comma_tokens + 1);
+    if (moves.size() == 1) return most_slot(required(state, moves[0].slot), false);
+    uint32_t most = 0;
+    for (const Move& move : moves) most = std::max(most, most_any_slot(required(state, move.slot), false));
+    return most;
 }
 
 // The same between two members or items; `opened`: before the first one.
 uint32_t ShortestRest::most_rest(const Frame* frame, bool opened) const {
     const FrameState* state = frame->state;
-    if (state->alive.count() != 1 || frame->tracking) return kFar;
-    const Required rest = required(state, only_slot(state));
-    const uint32_t commas = opened && rest.count ? rest.count - 1 : rest.count;
-    return rest.unclear ? kFar : plus(rest.tokens, uint64_t{commas} * shortest_.comma_tokens + 1);
+    if (frame->tracking) return kFar;
+    if (const uint32_t slot = only_slot(state); slot != kNoSlot) return most_slot(required(state, slot), opened);
+    uint32_t most = 0;
+    for (uint32_t slot = 0; slot < slots(state); ++slot)
+        if (state->alive[slot]) most = std::max(most, most_any_slot(required(state, slot), opened));
+    return most;
 }
 
-uint32_t ShortestRest::only_slot(const FrameState* state) {
-    uint32_t slot = 0;
-    while (slot < state->alive.size() && !state->alive[slot]) ++slot;
-    return slot;
+// Of the slot that is left.
+uint32_t ShortestRest::most_slot(const Required& rest, bool opened) const {
+    const uint32_t commas = opened && rest.count ? rest.count - 1 : rest.count;
+    return rest.unbounded ? kFar : plus(rest.tokens, uint64_t{commas} * shortest_.comma_tokens + 1);
+}
+
+// Of one of several slots, each of which may turn out to be the one that is left: the shortest text has no more bytes.
+uint32_t ShortestRest::most_any_slot(const Required& rest, bool opened) const {
+    const uint32_t commas = opened && rest.count ? rest.count - 1 : rest.count;
+    return rest.unclear ? kFar : plus(rest.bytes, uint64_t{commas} * gaps_.comma_bytes() + 1);
+}
+
+uint32_t ShortestRest::slots(const FrameState* state) const {
+    const Position& p = *positions_[state->position];
+    return static_cast<uint32_t>(state->kind == FrameKind::kArrayFrame ? p.arrays->disjuncts.size()
+                                                                       : p.objects->disjuncts.size());
+}
+
+// The slot that is alive if it is the only one.
+uint32_t ShortestRest::only_slot(const FrameState* state) const {
+    uint32_t found = kNoSlot;
+    for (uint32_t slot = 0; slot < slots(state); ++slot) {
+        if (!state->alive[slot]) continue;
+        if (found != kNoSlot) return kNoSlot;
+        found = slot;
+    }
+    return found;
 }
 
 uint32_t ShortestRest::most_position(uint32_t id) const {
     const std::vector<ValueId>& values = positions_[id]->values;
-    return values.size() == 1 && shortest_.texts[values[0]].kind != Shortest::kUnclear
-               ? shortest_.texts[values[0]].tokens
-               : kFar;
+    return values.size() == 1 ? shortest_.texts[values[0]].tokens : kFar;
 }
 
 // The requirements of the containers around a frame, with the sums.
@@ -145,18 +172,16 @@ uint32_t ShortestRest::most_tokens(const Configuration& config) {
     const uint32_t around = summed(config.frame).most;
     if (around >= kFar) return kFar;
     const bool space = program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;
-    std::string word;
     switch (config.mode) {
         case kValue:
         case kItem: return plus(around, uint64_t{space} + most_position(config.state) + most_after(config.frame));
         case kString:
-        case kLiteral:
-            return rest_of_word(config, word) ? plus(around, word.size() + uint64_t{most_after(config.frame)}) : kFar;
+        case kLiteral: return plus(around, uint64_t{most_word(config)} + most_after(config.frame));
         case kFirstItem:
         case kFirstKey: return plus(around, most_rest(config.frame, true));
         case kNextKey:
-            return most_rest(config.frame, true) > 1 ? plus(around, uint64_t{space} + most_rest(config.frame, true))
-                                                     : kFar;
+            if (most_rest(config.frame, true) > 1) return plus(around, uint64_t{space} + most_rest(config.frame, true));
+            return plus(around, uint64_t{space} + 1 + most_member(config) + most_rest(config.frame, false));
         case kAfter: return plus(around, most_rest(config.frame, false));
         case kKey: return most_key(config);
         default: return most_tokens_around(config);
@@ -167,19 +192,60 @@ uint32_t ShortestRest::most_tokens(const Configuration& config) {
 uint32_t ShortestRest::most_key(const Configuration& config) {
     const uint32_t rest = most_rest(config.frame, true), around = config.frame->around.most;
     const uint32_t key = next_required(config);
-    if (key == kNoKey || rest >= kFar) return kFar;
+    if (rest >= kFar) return kFar;
+    if (key == kNoKey) return plus(around, uint64_t{most_member(config)} + most_rest(config.frame, false));
     const ObjectSet& set = *positions_[config.frame->state->position]->objects;
     const uint32_t longest = shortest_.plans[set.disjuncts[only_slot(config.frame->state)]].longest_key;
     return std::min(plus(uint64_t{rest} + around, uint64_t{longest} + 2 + gaps_.colon_bytes()),
                     min_bytes_.min_bytes(config));
 }
 
+// Bytes of the rest of a member that need not come, from inside its key or right before it.
+uint32_t ShortestRest::most_member(const Configuration& config) const {
+    const FrameState* state = config.frame->state;
+    const uint32_t slot = only_slot(state);
+    if (slot == kNoSlot || config.frame->forbidden) return kFar;
+    const bool begun = config.mode == kKey;
+    const uint32_t extra = begun ? config.state : state->extra_entry;
+    const uint32_t any = extra ? most_extra_member(state, slot, extra) : kFar;
+    if (any < kFar || (begun && config.node == kNoNode)) return any;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    const TrieNode& node = set.trie[begun ? config.node : 0];
+    uint64_t most = kFar;
+    for (uint32_t key = node.low, tried = 0; key < node.high && tried < kMostTried; ++key) {
+        if (!is_offered(state, slot, key)) continue;
+        ++tried;
+        most =
+            std::min(most, uint64_t{set.keys[key].size()} - node.depth + shortest_.sure_bytes(*set.options[slot][key]));
+    }
+    return plus(most, uint64_t{1} + gaps_.colon_bytes());
+}
+
+// The same of one whose key may be any.
+uint32_t ShortestRest::most_extra_member(const FrameState* state, uint32_t slot, uint32_t extra) const {
+    constexpr uint32_t kUnlike = 3;  // characters that make a key unlike any of 800,000 others
+    const ExtraKeys* keys = any_keys(state, slot);
+    if (!keys) return kFar;
+    return plus(uint64_t{program_.dfa().bytes_to_accept(extra, 0)} + kUnlike + 1 + gaps_.colon_bytes(),
+                shortest_.sure_bytes(keys->options[0]));
+}
+
+// The extra keys of a slot if they may be any ones.
+const ExtraKeys* ShortestRest::any_keys(const FrameState* state, uint32_t slot) const {
+    const std::vector<ExtraKeys>& extras =
+        program_.objects[positions_[state->position]->objects->disjuncts[slot]].extras;
+    const bool any = extras.size() == 1 && extras[0].options.size() == 1 && extras[0].open &&
+                     program_.kernel().is_any_string(extras[0].regex);
+    return any ? &extras[0] : nullptr;
+}
+
 // The required key that comes first in the shortest text, of those that the key being read may become.
 uint32_t ShortestRest::next_required(const Configuration& config) const {
     const FrameState* state = config.frame->state;
-    if (config.node == kNoNode || state->alive.count() != 1) return kNoKey;
+    const uint32_t slot = config.node == kNoNode ? kNoSlot : only_slot(state);
+    if (slot == kNoSlot) return kNoKey;
     const ObjectSet& set = *positions_[state->position]->objects;
-    const uint32_t slot = only_slot(state), high = set.trie[config.node].high;
+    const uint32_t high = set.trie[config.node].high;
     const uint64_t* offered = state->offered + size_t{slot} * set.words;
     auto find = [&](uint32_t low) {
         for (uint32_t w = low >> 6; w < set.words && w << 6 < high; ++w) {
@@ -205,33 +271,48 @@ uint32_t ShortestRest::next_required(const Configuration& config) const {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-// The shortest rest of the string or number that is being read, with the quote.
-bool ShortestRest::rest_of_word(const Configuration& config, std::string& out) const {
+// The fewest bytes of the rest of the string or number that is being read, in one of its languages.
+uint32_t ShortestRest::most_word(const Configuration& config) const {
     const Position& p = *positions_[states_.position_of(config.frame->state)];
+    if (p.values.size() != 1) return kFar;
+    const size_t languages = config.mode == kString ? p.strings.size() : p.literal_owner.size();
+    size_t most = kFar;
+    std::string word;
+    for (uint32_t k = 0; k < languages; ++k, word.clear())
+        if (rest_of_word(config, k, word)) most = std::min(most, word.size());
+    return static_cast<uint32_t>(most);
+}
+
+// The shortest rest of the string or number that is being read in one of its languages, with the quote.
+bool ShortestRest::rest_of_word(const Configuration& config, uint32_t language, std::string& out) const {
+    const Position& p = *positions_[states_.position_of(config.frame->state)];
+    const LazyDfa::State& state = program_.dfa().state(config.state);
     const bool string = config.mode == kString;
-    if (string ? p.strings.size() != 1 : p.literal_owner.size() != 1) return false;
+    if (!state.alive[language]) return false;
     uint32_t missing = 0;
     if (string) {
-        const StringDisjunct& disjunct = p.strings[0];
+        const StringDisjunct& disjunct = p.strings[language];
         missing = config.count < disjunct.min_chars ? disjunct.min_chars - config.count : 0;
         const bool roomy =
             disjunct.max_chars == kUnbounded ||
             (disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars);
         if (!(disjunct.any ? missing <= kMostScalar : roomy && missing == 0)) return false;
-        if (disjunct.any && missing && !program_.dfa().state(config.state).accepts[0]) return false;
     }
-    if (missing) out.append(missing, ' ');
-    if (!missing && !program_.dfa().state(config.state).accepts[0] &&
-        !shortest_.first_word(config.state, 0, program_.dfa().bytes_to_accept(config.state, 0), out))
-        return false;
+    if (!state.accepts[language]) {
+        if (!shortest_.first_word(config.state, language, program_.dfa().bytes_to_accept(config.state, language), out))
+            return false;
+        if (missing) --missing;  // the character that was begun
+    }
+    out.append(missing, ' ');
     if (string) out += '"';
     return true;
 }
 
 // The parts that a slot of a container still requires, and its bracket; `skip`: a property present. `first`: without a
-// comma before.
-void ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip,
+// comma before. Returns false if one of them is unclear.
+bool ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip,
                               std::string& out) const {
+    if (required(state, slot).unclear) return false;
     const Position& p = *positions_[state->position];
     auto separate = [&] {
         if (!first) out += shortest_.comma();
@@ -242,7 +323,7 @@ void ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first
         for (uint64_t at = state->count; at < disjunct.min_items; ++at)
             separate(), shortest_.write_value(shortest_.item_of(disjunct, at), out);
         out += ']';
-        return;
+        return true;
     }
     const ObjectSet& set = *p.objects;
     const uint32_t disjunct = set.disjuncts[slot];
@@ -254,6 +335,7 @@ void ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first
         shortest_.write_value(program_.objects[disjunct].properties[d].options[0][0].value, out);
     }
     out += '}';
+    return true;
 }
 
 bool ShortestRest::write_shortest(const Configuration& config, std::string& out) {
@@ -261,40 +343,118 @@ bool ShortestRest::write_shortest(const Configuration& config, std::string& out)
     if (most_tokens(config) >= kFar || min_bytes_.min_bytes(config) > kMostText) return false;
     const Frame* frame = config.frame;
     const FrameState* state = frame->state;
-    auto write_position = [&](uint32_t id) { shortest_.write_value(positions_[id]->values[0], out); };
+    auto write_position = [&](uint32_t id) {
+        const ValueId value = positions_[id]->values[0];
+        if (shortest_.texts[value].kind == Shortest::kUnclear) return false;
+        shortest_.write_value(value, out);
+        return true;
+    };
     bool value = true;  // the frame waits for one
     switch (config.mode) {
         case kColon:
             out += shortest_.colon();
-            write_position(states_.position_of(state));
+            if (!write_position(states_.position_of(state))) return false;
             break;
         case kValue:
         case kItem:
             if (program_.options.whitespace == Whitespace::kSpaced && config.gap == 0) out += ' ';
-            write_position(config.state);
+            if (!write_position(config.state)) return false;
             break;
         case kString:
-        case kLiteral:
-            if (!rest_of_word(config, out)) return false;
-            break;
-        case kKey: {
-            const ObjectSet& set = *positions_[state->position]->objects;
-            const uint32_t key = next_required(config), slot = only_slot(state), place = set.place[slot][key];
-            out += set.keys[key].substr(set.trie[config.node].depth) + '"' + shortest_.colon();
-            shortest_.write_value(program_.objects[set.disjuncts[slot]].properties[place].options[0][0].value, out);
-            write_rest(state, slot, false, place, out);
-            value = false;
+        case kLiteral: {
+            const Position& p = *positions_[states_.position_of(state)];
+            const size_t languages = config.mode == kString ? p.strings.size() : p.literal_owner.size();
+            if (languages != 1 || !rest_of_word(config, 0, out)) return false;
             break;
         }
-        default:
+        case kKey: {
+            value = false;
+            const ObjectSet& set = *positions_[state->position]->objects;
+            const uint32_t key = next_required(config), slot = only_slot(state);
+            if (slot == kNoSlot || required(state, slot).unclear) return false;
+            if (key == kNoKey) {
+                if (!write_member(config, slot, out) || !write_rest(state, slot, false, kNoKey, out)) return false;
+                break;
+            }
+            const uint32_t place = set.place[slot][key];
+            out += set.keys[key].substr(set.trie[config.node].depth) + '"' + shortest_.colon();
+            shortest_.write_value(program_.objects[set.disjuncts[slot]].properties[place].options[0][0].value, out);
+            if (!write_rest(state, slot, false, place, out)) return false;
+            break;
+        }
+        default: {
+            value = false;
+            const uint32_t slot = only_slot(state);
+            if (slot == kNoSlot) return false;
             if (program_.options.whitespace == Whitespace::kSpaced && config.mode == kNextKey && config.gap == 0)
                 out += ' ';
-            write_rest(state, only_slot(state), config.mode != kAfter, kNoKey, out);
-            value = false;
+            bool first = config.mode != kAfter;
+            if (config.mode == kNextKey && required(state, slot).count == 0) {
+                Configuration key = config;
+                key.mode = kKey, key.state = state->extra_entry, key.node = 0, key.key = nullptr, key.hash = kNoBytes;
+                out += '"';
+                if (!write_member(key, slot, out)) return false;
+                first = false;
+            }
+            if (!write_rest(state, slot, first, kNoKey, out)) return false;
+        }
     }
-    for (; frame->parent; frame = frame->parent, value = true)
-        if (value) write_rest(frame->state, positions_.children[frame->state->child].moves[0].slot, false, kNoKey, out);
+    for (; frame->parent; frame = frame->parent, value = true) {
+        const std::vector<Move>& moves = positions_.children[frame->state->child].moves;
+        if (value && (moves.size() != 1 || !write_rest(frame->state, moves[0].slot, false, kNoKey, out))) return false;
+    }
     return true;
+}
+
+// The shortest rest of a member that need not come, from inside its key. Returns false if it is unclear.
+bool ShortestRest::write_member(const Configuration& config, uint32_t slot, std::string& out) const {
+    if (config.frame->forbidden) return false;
+    return config.state ? write_extra_member(config, slot, out) : write_declared_member(config, slot, out);
+}
+
+// One whose key may be any one, with a value of one byte: no other member is as short.
+bool ShortestRest::write_extra_member(const Configuration& config, uint32_t slot, std::string& out) const {
+    const ExtraKeys* keys = any_keys(config.frame->state, slot);
+    if (!keys || Stepper::may_be_used(config)) return false;
+    const Shortest& value = shortest_.texts[keys->options[0][0].value];
+    if (value.kind != Shortest::kText || value.text.size() != 1) return false;
+    if (config.node != kNoNode) {
+        const ObjectSet& set = *positions_[config.frame->state->position]->objects;
+        if (set.trie[config.node].key != kNoKey || !program_.dfa().state(config.state).accepts[0]) return false;
+    }
+    if (!shortest_.first_word(config.state, 0, program_.dfa().bytes_to_accept(config.state, 0), out)) return false;
+    out += '"' + shortest_.colon() + value.text;
+    return true;
+}
+
+// One of a few declared keys.
+bool ShortestRest::write_declared_member(const Configuration& config, uint32_t slot, std::string& out) const {
+    if (config.node == kNoNode) return false;
+    const FrameState* state = config.frame->state;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    const TrieNode& node = set.trie[config.node];
+    uint64_t least = kFar;
+    std::string best;  // empty if it is unclear
+    for (uint32_t key = node.low, tried = 0; key < node.high; ++key) {
+        if (!is_offered(state, slot, key)) continue;
+        if (++tried > kMostTried) return false;
+        const std::vector<Option>& options = *set.options[slot][key];
+        const std::string name = set.keys[key].substr(node.depth) + '"' + shortest_.colon();
+        const uint64_t bytes = name.size() + uint64_t{min_bytes_.min_bytes_option(options, state->depth)};
+        if (bytes > least) continue;
+        std::string text;
+        if (options.size() == 1 && shortest_.texts[options[0].value].kind != Shortest::kUnclear)
+            shortest_.write_value(options[0].value, text = name);
+        if (bytes < least || text.empty() || text < best) best = text;
+        least = bytes;
+    }
+    out += best;
+    return !best.empty();
+}
+
+bool ShortestRest::is_offered(const FrameState* state, uint32_t slot, uint32_t key) const {
+    const ObjectSet& set = *positions_[state->position]->objects;
+    return bit(state->offered + size_t{slot} * set.words, key) && set.options[slot][key];
 }
 
 }  // namespace schemagen

@@ -24,7 +24,7 @@ public:
     Required required(const FrameState* state, uint32_t slot) const;
     void remember_required(const FrameState* state) const;
     void take(const FrameState* state, uint32_t key) const;
-    static uint32_t only_slot(const FrameState* state);
+    uint32_t only_slot(const FrameState* state) const;
     const Around& summed(const Frame* frame);
     void sum_around(const Around& around, const Frame* parent);
     bool has_sums(const Frame* frame) const;
@@ -36,14 +36,27 @@ public:
         return config.frame && config.frame->state->has_required && config.frame->state->required.count >= kMany;
     }
     bool write_shortest(const Configuration& config, std::string& out);
+    static constexpr uint32_t kNoSlot = UINT32_MAX;
 
 private:
+    static constexpr uint32_t kMostTried = 16;  // keys that need not come
     uint32_t most_after(const Frame* frame) const;
+    uint32_t most_slot(const Required& rest, bool opened) const;
+    uint32_t most_any_slot(const Required& rest, bool opened) const;
+    uint32_t slots(const FrameState* state) const;
     uint32_t most_rest(const Frame* frame, bool opened) const;
     uint32_t most_position(uint32_t id) const;
     uint32_t most_key(const Configuration& config);
-    bool rest_of_word(const Configuration& config, std::string& out) const;
-    void write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
+    uint32_t most_member(const Configuration& config) const;
+    uint32_t most_extra_member(const FrameState* state, uint32_t slot, uint32_t extra) const;
+    const ExtraKeys* any_keys(const FrameState* state, uint32_t slot) const;
+    bool is_offered(const FrameState* state, uint32_t slot, uint32_t key) const;
+    bool write_member(const Configuration& config, uint32_t slot, std::string& out) const;
+    bool write_declared_member(const Configuration& config, uint32_t slot, std::string& out) const;
+    bool write_extra_member(const Configuration& config, uint32_t slot, std::string& out) const;
+    uint32_t most_word(const Configuration& config) const;
+    bool rest_of_word(const Configuration& config, uint32_t language, std::string& out) const;
+    bool write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
 
     JsonProgram& program_;
     Positions& positions_;

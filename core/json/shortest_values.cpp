@@ -19,6 +19,7 @@ Required& Required::operator+=(const Required& other) {
     tokens += other.tokens;
     count += other.count;
     unclear += other.unclear;
+    unbounded += other.unbounded;
     return *this;
 }
 
@@ -27,6 +28,7 @@ Required& Required::operator-=(const Required& other) {
     tokens -= other.tokens;
     count -= other.count;
     unclear -= other.unclear;
+    unbounded -= other.unbounded;
     return *this;
 }
 
@@ -85,10 +87,12 @@ struct ShortestValues::Search {
     uint32_t least;   // bytes of the shortest text
     size_t ways = 0;  // alternatives as short as that
     bool clear = true;
+    bool sure = false;  // that one of them is as short
     Shortest found = {};
 
     void take_text(std::string text) {
         clear &= !text.empty();
+        sure |= !text.empty();
         if (++ways == 1 || text < found.text) found.text = std::move(text), found.kind = Shortest::kText;
     }
 };
@@ -101,10 +105,12 @@ void ShortestValues::find_shortest(ValueId id) {
     find_scalars(value, search);
     for (uint32_t disjunct : value.arrays) enter_array(disjunct, search);
     for (uint32_t disjunct : value.objects) enter_object(disjunct, search);
-    if (!search.clear || search.ways == 0) return;
     Shortest& out = search.found;
-    if (out.kind == Shortest::kText) out.tokens = (*count_tokens_)(out.text);
-    if (out.tokens < kFar) texts[id] = std::move(out);
+    if (search.clear && out.kind == Shortest::kText) out.tokens = (*count_tokens_)(out.text);
+    if (search.clear && search.ways > 0 && out.tokens < kFar)
+        texts[id] = std::move(out);
+    else if (search.sure && comma_tokens < kFar)  // else the vocabulary does not spell each text
+        texts[id].tokens = search.ways == 1 ? std::min(out.tokens, search.least) : search.least;
 }
 
 void ShortestValues::find_scalars(const ValueNode& value, Search& search) const {
@@ -142,6 +148,7 @@ void ShortestValues::enter(Search& search, Shortest::Kind kind, uint32_t disjunc
     const char opening = kind == Shortest::kArray ? '[' : '{';
     const bool first = ++search.ways == 1 || (out.kind == Shortest::kText && opening < out.text[0]);
     search.clear &= (search.ways == 1 || out.kind == Shortest::kText) && inside.unclear == 0;
+    search.sure |= inside.unbounded == 0;
     if (!first) return;
     out.kind = kind;
     out.disjunct = disjunct;
@@ -149,9 +156,13 @@ void ShortestValues::enter(Search& search, Shortest::Kind kind, uint32_t disjunc
     out.tokens = plus(2, inside.tokens + uint64_t{inside.count ? inside.count - 1 : 0} * comma_tokens);
 }
 
-const Shortest* ShortestValues::only_option(const std::vector<Option>& options) const {
-    if (options.size() != 1 || texts[options[0].value].kind == Shortest::kUnclear) return nullptr;
-    return &texts[options[0].value];
+const Shortest* ShortestValues::only_option(const Options& options) const {
+    return options.size() == 1 && options[0].size() == 1 ? &texts[options[0][0].value] : nullptr;
+}
+
+uint32_t ShortestValues::sure_bytes(const std::vector<Option>& options) const {
+    const bool sure = options.size() == 1 && texts[options[0].value].tokens < kFar;
+    return sure ? min_bytes_.of_value[options[0].value] : kFar;
 }
 
 // Sums from the end: the requirements of a disjunct from each of its properties on.
@@ -181,11 +192,11 @@ Required ShortestValues::member(const std::vector<Required>& from, uint32_t plac
 }
 
 Required ShortestValues::price(const Property& property) const {
-    const Shortest* value = property.options.size() == 1 ? only_option(property.options[0]) : nullptr;
+    const Shortest* value = only_option(property.options);
     Required out{property.key.size() + 2 + gaps_.colon_bytes() + min_bytes_.min_bytes_option(property.options, 0), 0, 1,
-                 !value};
+                 !value || value->kind == Shortest::kUnclear, !value};
     if (value) out.tokens = uint64_t{(*count_tokens_)('"' + property.key + '"' + colon())} + value->tokens;
-    if (out.tokens >= kFar) out.tokens = 0, out.unclear = 1;
+    if (out.tokens >= kFar) out.tokens = 0, out.unclear = out.unbounded = 1;
     return out;
 }
 
@@ -193,27 +204,24 @@ Required ShortestValues::price(const Property& property) const {
 Required ShortestValues::required_members(uint32_t disjunct, uint32_t place) {
     Required out = required_sums(disjunct)[place];
     const ObjectDisjunct& own = program_.objects[disjunct];
-    out.unclear += own.final.size() > 1 || !own.groups.empty() || out.count < own.min_properties;
+    const uint32_t more = own.final.size() > 1 || !own.groups.empty() || out.count < own.min_properties;
+    out.unclear += more;
+    out.unbounded += more;
     return out;
 }
 
 Required ShortestValues::required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count,
                                         uint32_t depth) const {
     const Needed needed = min_bytes_.needed_items(disjunct, state, count, depth);
-    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)),
-                 disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1)};
-    const Shortest* item = nullptr;
-    for (uint64_t k = count; k < count + needed.count && !out.unclear; ++k) {
-        const Options& options = k < disjunct.prefix.size() ? disjunct.prefix[k] : disjunct.items;
-        if (k <= disjunct.prefix.size()) item = options.size() == 1 ? only_option(options[0]) : nullptr;
-        if (!item) {
-            out.unclear = 1;
-        } else if (k < disjunct.prefix.size()) {
-            out.tokens += item->tokens;
-        } else {
-            out.tokens += (count + needed.count - k) * uint64_t{item->tokens};
-            break;
-        }
+    const uint32_t more = disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1);
+    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)), more, more};
+    for (uint64_t k = count; k < count + needed.count && !out.unbounded; ++k) {
+        const bool last = k >= disjunct.prefix.size();
+        const Shortest* item = only_option(last ? disjunct.items : disjunct.prefix[k]);
+        out.unclear |= !item || item->kind == Shortest::kUnclear;
+        out.unbounded |= !item || item->tokens >= kFar;
+        if (item) out.tokens += (last ? count + needed.count - k : 1) * uint64_t{item->tokens};
+        if (last) break;
     }
     return out;
 }
@@ -290,10 +298,13 @@ ValueId ShortestValues::item_of(const ArrayDisjunct& disjunct, uint64_t place) {
 
 // ---- growth ---------------------------------------------------------------------------------------------------------
 
+// Whether each character of a string is a byte.
+static bool is_plain(const ByteSet& bytes) { return !bytes.has('\\') && bytes.words[2] == 0 && bytes.words[3] == 0; }
+
 // The most bytes needed after any place of a scalar.
 uint32_t ShortestValues::peak(const ValueNode& value) const {
-    constexpr uint64_t kBegun = 12,
-                       kCharacter = 6;  // bytes of a character that was begun, and of one in its shortest spelling
+    // Bytes of a character that was begun, and of one in its shortest spelling; of one that is a byte.
+    constexpr uint64_t kBegun = 12, kCharacter = 6, kPlain = 1;
     uint64_t most = value.literal == kEmpty ? 0 : program_.kernel().most_to_finish(value.literal);
     if (most == kUnbounded) return kFar;
     for (const StringDisjunct& disjunct : value.strings) {
@@ -304,6 +315,10 @@ uint32_t ShortestValues::peak(const ValueNode& value) const {
             if (chars == kUnbounded || disjunct.min_chars > 0)
                 chars = std::max<uint64_t>(disjunct.max_chars, chars == kUnbounded ? 0 : chars);
             if (chars >= kUnbounded) return kFar;
+            if (is_plain(program_.kernel().used_bytes(disjunct.regex))) {
+                most = std::max(most, chars * kPlain + 1);
+                continue;
+            }
         }
         most = std::max(most, kBegun + chars * kCharacter + 1);
     }
@@ -331,8 +346,7 @@ void ShortestValues::settle_growth() {
         const size_t ways =
             value.objects.size() + value.arrays.size() + value.strings.size() + (value.literal != kEmpty);
         if (ways == 1 && !extra[id]) continue;
-        if (extra[id])
-            begun = std::max<uint64_t>(begun, texts[id].kind == Shortest::kUnclear ? kFar : min_bytes_.of_value[id]);
+        if (extra[id]) begun = std::max<uint64_t>(begun, texts[id].tokens < kFar ? min_bytes_.of_value[id] : kFar);
         opened = std::max<uint64_t>(opened, most_opened(value));
     }
     // Bytes of a key of any name that was begun and is not used, its quote and colon; of the comma of a member that is
@@ -376,7 +390,7 @@ bool ShortestValues::mark_extra_items(const ArrayDisjunct& disjunct, std::vector
 uint32_t ShortestValues::most_opened(const ValueNode& value) {
     uint32_t most = 0;
     auto open = [&](const Needed& needed, const Required& required) {
-        most = std::max(most, required.unclear ? kFar : min_bytes_.closed(needed));
+        most = std::max(most, required.unbounded ? kFar : min_bytes_.closed(needed));
     };
     for (uint32_t id : value.objects)
         open(min_bytes_.needed_members(program_.objects[id], nullptr, 0), required_members(id, 0));

@@ -2,8 +2,9 @@
 //
 // Of most schemas the shortest text (the fewest bytes, the first of them in order) can be told from the schema: the
 // required members of an object, the least items of an array, the first shortest word of a string or number. A value is
-// clear if it is of that kind and no alternative is as short. The rest of an open text is made of such parts, so its
-// bytes and an upper bound of its tokens are sums: over the members still required, and over the enclosing containers.
+// clear if it is of that kind and no alternative is as short; where one of several alternatives is sure to be as short,
+// the value has no more tokens than bytes. The rest of an open text is made of such parts, so its bytes and an upper
+// bound of its tokens are sums: over the members still required, and over the enclosing containers.
 // Sums are cached: of the required members beside the state of an object, changed by one member where the state was
 // changed by one; of the enclosing containers beside each frame. So the rest costs the same at any depth, and beside
 // any number of members.
@@ -31,7 +32,7 @@ struct Shortest {
     enum Kind : uint8_t { kUnclear, kText, kObject, kArray };
     Kind kind = kUnclear;
     uint32_t disjunct = 0;
-    uint32_t tokens = kFar;  // at most; the bytes are `min_bytes_values_`
+    uint32_t tokens = kFar;  // at most, also where it is unclear; its bytes are MinBytes::of_value
     std::string text;        // all of it, or the opening bracket
 };
 
@@ -54,6 +55,8 @@ public:
     std::string colon() const;
     bool first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
     static Required member(const std::vector<Required>& from, uint32_t place);
+    // Bytes of the shortest value of an option; kFar if one of that length is not sure to exist.
+    uint32_t sure_bytes(const std::vector<Option>& options) const;
     Required required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     void settle_shortest(const CountTokens& tokens);
     void write_value(ValueId id, std::string& out) const;
@@ -73,7 +76,7 @@ private:
     void enter_array(uint32_t id, Search& search) const;
     void enter_object(uint32_t id, Search& search);
     void enter(Search& search, Shortest::Kind kind, uint32_t disjunct, const Required& inside) const;
-    const Shortest* only_option(const std::vector<Option>& options) const;
+    const Shortest* only_option(const Options& options) const;
     const std::vector<Required>& required_sums(uint32_t disjunct);
     Required price(const Property& property) const;
     Required required_members(uint32_t disjunct, uint32_t place);

@@ -17,11 +17,8 @@ constexpr size_t kMostUsedUp = 100'000;  // configurations where something is us
 constexpr uint32_t kSlack = 64;          // tokens by which one token may raise the need,
                                          // where the exact need is not computed
 
-// Whether the text after a key may begin another one.
-bool begins_key(std::string_view tail) {
-    const size_t comma = tail.find(',');
-    return comma != std::string_view::npos && tail.find('"', comma) != std::string_view::npos;
-}
+// Whether another key may have to come after the text that follows a key.
+bool asks_for_key(std::string_view tail) { return tail.find(',') != std::string_view::npos; }
 
 }  // namespace
 
@@ -46,60 +43,86 @@ void BudgetMasks::prepare() {
     epoch_ = ends_.epoch();
 }
 
-BudgetMasks::Most BudgetMasks::most_of(const Configuration& config) {
-    return known_most(config, ends_.number_of(config));
-}
-
-BudgetMasks::Most BudgetMasks::known_most(const Configuration& config, uint32_t id) const {
-    if (id == Completions::kNone) return {};
+uint32_t BudgetMasks::known_most(const Configuration& config, uint32_t id) const {
+    if (id == Completions::kNone) return kUnasked;
     const uint64_t used_up = guide_.used_up(config);
-    if (!used_up) return id < most_.size() ? most_[id] : Most{};
+    if (!used_up) return id < most_.size() ? most_[id] : kUnasked;
     const auto known = most_used_up_.find(mix(used_up, id));
-    return known == most_used_up_.end() ? Most{} : known->second;
+    return known == most_used_up_.end() ? kUnasked : known->second;
 }
 
-void BudgetMasks::note_most(const Configuration& config, Most most) {
+void BudgetMasks::note_most(const Configuration& config, uint32_t most) {
     const uint32_t id = ends_.number_of(config);
     if (id == Completions::kNone) return;
     if (const uint64_t used_up = guide_.used_up(config)) {
         most_used_up_[mix(used_up, id)] = most;
         return;
     }
-    if (id >= most_.size()) most_.resize(id + 1);
+    if (id >= most_.size()) most_.resize(id + 1, kUnasked);
     most_[id] = most;
 }
 
-// The tokens needed, if they are known to be at most `budget`; else kNever. It only searches for an end where the bytes
-// to the nearest one leave that open. With no work left for a search, a token is allowed if it leaves `kSlack` tokens
-// more than bytes.
+// The tokens needed, or a number on the same side of a budget; kNever stands for more than that. An end is only
+// searched for where bounds leave that open. With no work left for a search, a token is allowed if it leaves `kSlack`
+// tokens more than bytes.
 uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
+    const auto suffices = [&](uint32_t most) {
+        if (most <= budget) needs_.first = std::max(needs_.first, most + 1);
+        return most <= budget;
+    };
     if (automaton_.accepting(config)) return 0;
-    const uint32_t known = ends_.known_tokens(config);
-    if (known <= budget) return known;
-    if (const uint32_t told = most_told(config); told <= budget) return told;
-    if (known != kNever) return known;
+    if (const uint32_t most = ends_.most(config); suffices(most)) return most;
+    if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
+    if (const uint32_t told = most_told(config); suffices(told)) return told;
     const uint32_t least = ends_.bound(config);
-    if (least > uint64_t{budget} * longest_) return kNever;
+    if (least > uint64_t{budget} * longest_) {
+        needs_.last = std::min(needs_.last, budget + 1);
+        return kNever;
+    }
     const uint32_t need = ends_.has_work() ? ends_.needed(config, arena) : kNever;
     if (need != kNever || ends_.has_work()) return need;
     return least + kSlack <= budget ? budget : kNever;
 }
 
-// Split the tokens by whether the rest fits after them. Returns whether that could be determined.
-bool BudgetMasks::split_within(const Configuration& config, uint32_t budget, Arena& arena) {
+// Split the tokens by whether the rest fits after them. Returns whether that could be determined. On machines whose
+// places are alone, the needs after most tokens are known without a search, and there are too many places to keep them.
+bool BudgetMasks::split(const Configuration& config, uint32_t budget, bool is_alone, Arena& arena) {
+    constexpr size_t kMostPlaces = 512;
+    std::vector<uint64_t> key;
+    const bool is_kept = !is_alone && automaton_.identity(config, true, key);
+    const uint32_t known = is_kept ? place_keys_.find(key) : KeyTable::kNone;
+    if (known != KeyTable::kNone && known_needs_[known].first <= budget && budget <= known_needs_[known].last) {
+        split_by(known_needs_[known], budget);
+        return true;
+    }
+    const bool is_sure = find_needs(config, budget, arena);
+    split_by(needs_, budget);
+    if (!is_sure && !is_alone && takes_most(config, arena)) note_most(config, kGivenUp);
+    if (!is_sure || !is_kept) return is_sure;
+    if (known != KeyTable::kNone) {
+        known_needs_[known] = needs_;
+        return true;
+    }
+    if (known_needs_.size() >= kMostPlaces) place_keys_.clear(), known_needs_.clear();
+    place_keys_.add(key);
+    known_needs_.push_back(needs_);
+    return true;
+}
+
+// Find the needs of a place. Returns whether the work sufficed.
+bool BudgetMasks::find_needs(const Configuration& config, uint32_t budget, Arena& arena) {
     const bool is_sure = each_need(
         tables_.all(), config, arena, [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
         [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
-    if (is_sure && needs_.most < budget) note_most(config, {needs_.most + 1, most_of(config).exact});
-    split_by(needs_, budget);
+    if (is_sure && needs_.most < budget && takes_most(config, arena)) note_most(config, needs_.most + 1);
     return is_sure;
 }
 
 // The same of the tokens of a mask, where the engine knows that most of them fit: only the others are read.
 bool BudgetMasks::split_told(const Configuration& config, uint32_t budget, const uint32_t* words, Arena& arena) {
     told_.assign(tables_.words(), 0);
-    if (!is_told() || !engine_->add_near(config, budget - 1, told_.data())) return split_within(config, budget, arena);
-    if (!find_open(words)) return split_within(config, budget, arena);
+    if (!is_told() || !engine_->add_near(config, budget - 1, told_.data())) return split(config, budget, true, arena);
+    if (!find_open(words)) return split(config, budget, true, arena);
     ends_.limit_work(kMostWork);
     keep_far(config, budget - 1, arena);
     split_.clear();
@@ -165,35 +188,9 @@ void BudgetMasks::keep_far(const Configuration& config, uint32_t budget, Arena& 
     arena.release(begin);
 }
 
-// The same with the exact need of each token, whatever the budget, so that the result can be kept.
-bool BudgetMasks::split_exactly(const Configuration& config, uint32_t budget, Arena& arena) {
-    constexpr size_t kMostPlaces = 512;
-    std::vector<uint64_t> key;
-    const bool is_kept = automaton_.identity(config, true, key);
-    if (const uint32_t known = is_kept ? place_keys_.find(key) : KeyTable::kNone; known != KeyTable::kNone) {
-        split_by(known_needs_[known], budget);
-        return true;
-    }
-    const bool is_sure = each_need(tables_.all(), config, arena, Exact{*this, arena},
-                                   [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
-    if (is_sure && takes_most(config, arena)) note_most(config, {std::min(needs_.most, kUnknown - 2) + 1, true});
-    split_by(needs_, budget);
-    if (!is_sure || !is_kept) return is_sure;
-    if (known_needs_.size() >= kMostPlaces) place_keys_.clear(), known_needs_.clear();
-    place_keys_.add(key);
-    known_needs_.push_back(needs_);
-    return true;
-}
-
 void BudgetMasks::split_by(const Needs& needs, uint32_t budget) {
     split_.clear();
     for (const auto& [tokens, need] : needs.each) split_.add(tokens, need < budget);
-}
-
-// Whether the search for the tokens needed after each of its tokens took too long.
-bool BudgetMasks::is_given_up(const Configuration& config) {
-    const Most most = most_of(config);
-    return most.exact && most.tokens == kUnknown;
 }
 
 void BudgetMasks::Tokens::add_to(uint32_t* allowed, size_t size) const {
@@ -210,8 +207,8 @@ void BudgetMasks::Part::add(const Tokens& tokens) {
 void BudgetMasks::Split::add(const Tokens& tokens, bool fits) {
     if (!tokens.again)
         (fits ? fit : far).add(tokens);
-    else if (!fits)
-        late.insert(late.end(), tokens.list.begin(), tokens.list.end());
+    else
+        for (const uint32_t token : tokens.list) again.emplace_back(token, fits);
 }
 
 void BudgetMasks::Part::collect(const uint32_t* mask, std::vector<uint32_t>& out) const {
@@ -244,10 +241,11 @@ uint32_t BudgetMasks::Split::apply_all(uint32_t* mask, uint32_t allowed, size_t 
 }
 
 uint32_t BudgetMasks::Split::apply(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends) {
+    std::erase_if(again, [&](const auto& one) { return !has_bit(mask, one.first); });
     allowed = apply_all(mask, allowed, words, ends);
-    for (uint32_t token : late) {
-        allowed -= has_bit(mask, token);
-        clear_bit(mask, token);
+    for (const auto& [token, fits] : again) {
+        allowed = allowed - has_bit(mask, token) + fits;
+        fits ? set_bit(mask, token) : clear_bit(mask, token);
     }
     return allowed;
 }
@@ -317,7 +315,7 @@ bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t 
             read_tails(next, arena, ask);
             for (const auto& [tail, need] : tail_needs_) {
                 const std::span<const uint32_t> tokens = closing.of(tail);
-                if (body.key && begins_key(tables_.tail_text(tail)))
+                if (body.key && asks_for_key(tables_.tail_text(tail)))
                     each_in_full(tokens, config, depth, arena, ask, visit);
                 else if (!tokens.empty())
                     visit(Tokens{tokens}, need);
@@ -325,11 +323,14 @@ bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t 
         }
         arena.release(mark);
     }
-    if (body.key) each_used_key(node, config, arena, ask, visit);
+    if (body.key) {
+        each_declared_key(node, config, arena, ask, visit);
+        each_used_key(node, config, arena, ask, visit);
+    }
     return true;
 }
 
-// The tokens that close a key and begin another one, which may be like the first: each is read.
+// The tokens that close a key after which another one has to come, which may not be like the first: each is read.
 template <class Ask, class Visit>
 void BudgetMasks::each_in_full(std::span<const uint32_t> tokens, const Configuration& config, size_t depth,
                                Arena& arena, const Ask& ask, const Visit& visit) {
@@ -341,6 +342,26 @@ void BudgetMasks::each_in_full(std::span<const uint32_t> tokens, const Configura
         if (std::all_of(bytes.begin(), bytes.end(),
                         [&](char byte) { return automaton_.step(next, static_cast<uint8_t>(byte), arena); }))
             visit(Tokens{{&token, 1}}, ask(next));
+        arena.release(mark);
+    }
+}
+
+// The tokens that go on like a declared key, or close it as that one.
+template <class Ask, class Visit>
+void BudgetMasks::each_declared_key(uint32_t from, const Configuration& config, Arena& arena, const Ask& ask,
+                                    const Visit& visit) {
+    const Trie& trie = tables_.all();
+    const ByteSet bytes = containers_->declared_bytes(config);
+    for (uint32_t k = trie.first_child[from]; k < trie.first_child[from + 1]; ++k) {
+        if (!bytes.has(trie.child_byte[k])) continue;
+        poll();
+        const Arena::Mark mark = arena.mark();
+        Configuration next = config;
+        if (automaton_.step(next, trie.child_byte[k], arena)) {
+            if (const auto tokens = trie.tokens_at(trie.child[k]); !tokens.empty())
+                visit(Tokens{tokens, nullptr, true}, ask(next));
+            each_declared_key(trie.child[k], next, arena, ask, visit);
+        }
         arena.release(mark);
     }
 }
@@ -394,54 +415,6 @@ bool BudgetMasks::each_place(const Configuration& config, uint32_t budget, Arena
     return ends_.end_work();
 }
 
-// The greatest number of tokens needed after any token that a configuration like this one can take. Inside a string an
-// exact answer would read nearly the whole vocabulary. So the places inside the string are enumerated instead of the
-// tokens that lead to them: there are few, since most letters change nothing, and only the tokens that may leave the
-// string are read. The result is an upper bound; `exact` reads every token.
-uint32_t BudgetMasks::most_needed(const Configuration& config, Arena& arena, bool exact) {
-    if (const Most known = most_of(config); known.tokens != kUnasked && (!exact || known.exact)) return known.tokens;
-    const Arena::Mark mark = arena.mark();
-    const Configuration from = guide_.least_constrained(config, arena);
-    uint32_t most = exact ? kNever : most_inside(from, arena);
-    bool walk = most == kNever;
-    if (walk) most = 0;
-    const bool is_sure =
-        each_need(walk ? tables_.all() : tables_.quoted(), from, arena, Exact{*this, arena},
-                  [&](const Tokens&, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
-    most = is_sure ? most + 1 : kUnknown;
-    arena.release(mark);
-    note_most(config, {most, walk});
-    return most;
-}
-
-// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them,
-// or where few bytes are possible, so that a walk over the vocabulary is short.
-uint32_t BudgetMasks::most_inside(const Configuration& from, Arena& arena) {
-    constexpr size_t kWide = 48, kMostPlaces = 256;
-    if (automaton_.next_bytes(from).size() < kWide || !guide_.stays_inside(from, from)) return kNever;
-    Arena::Mark mark = arena.mark();
-    std::vector<Configuration> places{from};
-    std::unordered_set<uint32_t> seen{ends_.number_of(from)};
-    uint32_t most = 0;
-    ends_.limit_work(kMostWork);
-    for (size_t at = 0; at < places.size() && most != kNever; ++at) {
-        most = std::max(most, ends_.needed(places[at], arena));
-        const ByteSet bytes = automaton_.next_bytes(places[at]);
-        for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
-            Configuration next = places[at];
-            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
-                !guide_.stays_inside(from, next))
-                continue;
-            const uint32_t id = ends_.number_of(next);
-            if (id == Completions::kNone || places.size() > kMostPlaces) most = kNever;
-            if (seen.insert(id).second) places.push_back(next);
-        }
-    }
-    ends_.end_work();
-    arena.release(mark);
-    return most;
-}
-
 // Decided by the needs of the containers, and the most that one token may add to them.
 bool BudgetMasks::is_surely_far(const Configuration& config, uint32_t budget) const {
     return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(config)} + growth_ < budget;
@@ -450,8 +423,7 @@ bool BudgetMasks::is_surely_far(const Configuration& config, uint32_t budget) co
 bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
     if (is_surely_far(config, budget)) return true;
     if (epoch_ != ends_.epoch()) return false;
-    const Most most = known_most(config, ends_.known_number(config));
-    return most.tokens != kUnasked && most.tokens <= budget;
+    return known_most(config, ends_.known_number(config)) <= budget;
 }
 
 // The tokens that suffice by the engine of the masks; kNever if it does not know.
@@ -465,7 +437,7 @@ bool BudgetMasks::is_told_far(const Configuration& config, uint32_t budget, Aren
     if (!is_told()) return false;
     const uint32_t most = engine_->most_left(config, arena);
     if (most >= Automaton::kFar) return false;
-    if (most < budget) note_most(config, {most + 1, false});
+    if (most < budget) note_most(config, most + 1);
     return most < budget;
 }
 
@@ -540,24 +512,18 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     const uint32_t most = ends_.most(config);
     if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
     const bool wide = Completions::is_wide(most);
-    const uint32_t least =
-        std::min(most_told(config), wide && most <= budget ? most : ends_.needed(config, arena, promised_));
+    bool by_text = guide_.text_matters(config);
+    const bool is_enough = most <= budget && (wide || !by_text);
+    const uint32_t least = std::min(most_told(config), is_enough ? most : ends_.needed(config, arena, promised_));
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
     if (wide) return keep_places(config, budget, words, arena);
-    bool by_text = guide_.text_matters(config);
-    if (is_alone(config, arena)) {
+    if (!by_text) {
         if (is_far(config, budget)) return allowed;
-        if (!split_told(config, budget, words, arena) && !accepting) return keep_text_beside(config, words, arena);
-    } else if (!by_text) {
-        if (is_far(config, budget)) return allowed;
-        // Near the end some token most likely does not fit, so it is not asked first whether all do.
-        const bool near = budget < least + kSlack && takes_most(config, arena) && !is_given_up(config);
-        if (!near || !split_exactly(config, budget, arena)) {
-            for (bool exact : {false, true})
-                if (const uint32_t far = most_needed(config, arena, exact); far != kUnknown && budget >= far)
-                    return allowed;
-            by_text = is_given_up(config) || !split_exactly(config, budget, arena);
+        if (is_alone(config, arena)) {
+            if (!split_told(config, budget, words, arena) && !accepting) return keep_text_beside(config, words, arena);
+        } else {
+            by_text = known_most(config, ends_.number_of(config)) == kGivenUp || !split(config, budget, false, arena);
         }
     }
     if (by_text) {

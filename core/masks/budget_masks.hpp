@@ -2,18 +2,21 @@
 //
 // Tokens are asked in classes, each of them once. Those that stay inside a string or an extra key form a class by the
 // state they lead to, which is cached for all grammars (StringMasks::rest); those that close a string, by the tail
-// after the quote.
+// after the quote. The classes are those of a key unlike all others; tokens along declared and used keys are asked
+// again.
 //
-// The needs of a place are kept, so that a mask of another budget only splits its tokens again.
+// The needs of a place are kept, with the budgets that they decide, so that a mask of another one of these budgets only
+// splits its tokens again.
 //
 // Engines that bound the rest of a text after its tokens (MaskEngine::most_left, add_near) answer for most tokens of a
 // grammar near the end of a budget, and for all of them far from it.
 //
-// Most tokens of a mask need no search: the text may end after them, or its rest was counted, or its end is further
-// away than the rest of the budget reaches with the longest token. If the work allowed for one mask does not suffice
-// for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to fit, those with
-// at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other machines such a
-// mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
+// Most tokens of a mask need no search: the text may end after them, or a bound of the rest fits in the budget, or the
+// rest was counted, or its end is further away than the rest of the budget reaches with the longest token. If the work
+// allowed for one mask does not suffice for the others, a machine whose places have exact identities (`is_alone`) keeps
+// the tokens known to fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the
+// shortest text. On other machines such a mask is not restricted far from the end of the budget, and reduced to the
+// shortest text near it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -54,7 +57,7 @@ public:
     // of threads may ask at once.
     bool is_far(const Configuration& config, uint32_t budget) const;
     uint64_t memory_bytes() const {
-        size_t bytes = most_.capacity() * sizeof(Most) + place_keys_.memory_bytes() + heap_bytes(known_needs_) +
+        size_t bytes = most_.capacity() * sizeof(uint32_t) + place_keys_.memory_bytes() + heap_bytes(known_needs_) +
                        most_used_up_.size() * heap_node(sizeof(*most_used_up_.begin()));
         bytes += (told_.capacity() + open_.capacity()) * sizeof(uint32_t);
         for (const Needs& needs : known_needs_) bytes += heap_bytes(needs.each) + heap_bytes(needs.owners);
@@ -62,18 +65,12 @@ public:
     }
 
 private:
-    static constexpr uint32_t kNever = Completions::kNever, kUnasked = UINT32_MAX - 1, kUnknown = UINT32_MAX - 2;
-    // Of a configuration.
-    struct Most {
-        // Most tokens that may be needed from here, the next one included, or an upper bound; kUnknown if not found.
-        uint32_t tokens = kUnasked;
-        bool exact = false;  // it is not more
-    };
+    static constexpr uint32_t kNever = Completions::kNever, kUnasked = UINT32_MAX - 1, kGivenUp = UINT32_MAX - 2;
     // Some tokens: a list, or a bitmask.
     struct Tokens {
         std::span<const uint32_t> list;
         const uint32_t* words = nullptr;
-        bool again = false;  // visited before, as if no key had been used
+        bool again = false;  // visited before, as if they wrote a key unlike all declared and used ones
         void add_to(uint32_t* allowed, size_t size) const;
     };
     // All tokens that can be read, in two parts: those after which the rest fits, and those after which it does not.
@@ -87,52 +84,43 @@ private:
     };
     struct Split {
         Part fit, far;
-        std::vector<uint32_t> late;  // far ones that were counted among the others
+        std::vector<std::pair<uint32_t, bool>> again;  // tokens that one of the parts has, and whether the rest fits
         std::vector<uint32_t> some;
-        void clear() { fit.clear(), far.clear(), late.clear(); }
+        void clear() { fit.clear(), far.clear(), again.clear(); }
         void add(const Tokens& tokens, bool fits);
         // Take the far ones out of a mask; returns how many tokens are left. `ends`: the ids of EOS.
         uint32_t apply(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends);
         uint32_t apply_all(uint32_t* mask, uint32_t allowed, size_t words, std::span<const uint32_t> ends);
     };
-    // Asks for the exact number of tokens needed.
-    struct Exact {
-        BudgetMasks& masks;
-        Arena& arena;
-        uint32_t operator()(const Configuration& next) const { return masks.ends_.needed(next, arena); }
-    };
-    // The tokens that can be read at a place, with the tokens needed after them.
+    // The tokens that can be read at a place, with the tokens needed after them, as far as a budget asks.
     struct Needs {
         std::vector<std::pair<Tokens, uint32_t>> each;
         std::vector<std::shared_ptr<const StringRest>> owners;  // of what the tokens refer to
         uint32_t most = 0;
-        void clear() { each.clear(), owners.clear(), most = 0; }
+        uint32_t first = 0, last = UINT32_MAX;  // the budgets for which bounds were enough
+        void clear() { *this = {}; }
         void add(const Tokens& tokens, uint32_t need) {
             each.emplace_back(tokens, need);
             most = std::max(most, need);
         }
     };
     void prepare();
-    Most most_of(const Configuration& config);
-    Most known_most(const Configuration& config, uint32_t id) const;
-    void note_most(const Configuration& config, Most most);
+    uint32_t known_most(const Configuration& config, uint32_t id) const;
+    void note_most(const Configuration& config, uint32_t most);
     bool is_surely_far(const Configuration& config, uint32_t budget) const;
     // Whether the bytes that the engine tells are as many tokens at most.
     bool is_told() const { return engine_ && ends_.spelling().spells_all(); }
     uint32_t most_told(const Configuration& config) const;
     bool is_told_far(const Configuration& config, uint32_t budget, Arena& arena);
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
-    uint32_t most_needed(const Configuration& config, Arena& arena, bool exact);
-    uint32_t most_inside(const Configuration& config, Arena& arena);
     bool takes_most(const Configuration& config, Arena& arena);
     bool is_alone(const Configuration& config, Arena& arena);
-    bool is_given_up(const Configuration& config);
     uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
-    bool split_within(const Configuration& config, uint32_t budget, Arena& arena);
+    bool split(const Configuration& config, uint32_t budget, bool is_alone, Arena& arena);
+    bool find_needs(const Configuration& config, uint32_t budget, Arena& arena);
     bool split_told(const Configuration& config, uint32_t budget, const uint32_t* words, Arena& arena);
     bool find_open(const uint32_t* words);
     void keep_far(const Configuration& config, uint32_t budget, Arena& arena);
-    bool split_exactly(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t tighten_by_need(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
                              Arena& arena);
@@ -147,6 +135,8 @@ private:
     template <class Ask, class Visit>
     bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
                     const Visit& visit);
+    template <class Ask, class Visit>
+    void each_declared_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
     template <class Ask, class Visit>
     void each_used_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
     template <class Ask, class Visit>
@@ -175,9 +165,11 @@ private:
     const uint32_t longest_;                                 // bytes of a token
     std::string promised_;                                   // see `tighten`
     uint32_t growth_ = Automaton::kFar;                      // Automaton::growth, once prepared
-    std::vector<Most> most_;                                 // by number of the configuration, where nothing is used up
-    std::unordered_map<uint64_t, Most> most_used_up_;        // by the hash of both elsewhere
-    uint64_t epoch_ = 0;                                     // of these numbers; 0: not prepared
+    // Most tokens that may be needed from a configuration, the next one included, or an upper bound; kUnasked if it is
+    // not known, kGivenUp if the searches for it took too long.
+    std::vector<uint32_t> most_;                           // by its number, where nothing is used up
+    std::unordered_map<uint64_t, uint32_t> most_used_up_;  // by the hash of both elsewhere
+    uint64_t epoch_ = 0;                                   // of these numbers; 0: not prepared
 };
 
 }  // namespace schemagen

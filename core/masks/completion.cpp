@@ -421,7 +421,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     uint32_t id = number_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
-    if (work_ > 0 && write(config, text, false)) {
+    if (work_ > 0 && write(config, text, true)) {
         spend(text.size());
         const uint32_t told = count_written(std::move(text));
         if (id != kNone) known_[id].tokens = told;

@@ -30,6 +30,7 @@ public:
     uint32_t literal_state(const Configuration&) const override { return 0; }
     bool close_string(Configuration&, uint32_t, uint32_t, Arena&) override { return false; }
     Configuration as_declared_key(const Configuration& config) override { return config; }
+    ByteSet declared_bytes(const Configuration&) override { return {}; }
     void declared_closings(const Configuration&, const Trie&, std::vector<uint32_t>&) override {}
     bool has_used_keys(const Configuration&) const override { return false; }
     std::vector<std::string> used_key_suffixes(const Configuration&) override { return {}; }

@@ -120,8 +120,9 @@ Kernel::Finish Kernel::finish(NodeId id) {
         case Kind::kSubstring:  // a word may end after every character
             return {node.nullable ? 0u : 1u, 1, table_of(node).longest(node.b), true};
         case Kind::kNumber: {
-            const uint32_t longest = numbers_.longest(numbers_[node.a]);
-            return {longest, longest, longest, false};
+            const NumberState& state = numbers_[node.a];
+            const uint32_t most = numbers_.most_to_finish(state);
+            return {most, most, numbers_.longest(state), false};
         }
         case Kind::kNot: return kUnknown;
         default: break;

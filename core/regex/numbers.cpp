@@ -1,6 +1,7 @@
 #include "regex/numbers.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "util/hash.hpp"
 
@@ -402,7 +403,27 @@ uint32_t Numbers::longest(const NumberState& s) const {
     return 1 + std::max(rule.integer_digits, 1u) + 1 + rule.fraction_digits + exponent;
 }
 
-// The same if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is
+// The digits that bring a value to an end and past the first of its digits that differ, and to a power of ten, besides
+// a sign, a digit, a point with another one, and an exponent with its letter and sign.
+uint32_t Numbers::most_to_finish(const NumberState& s) const {
+    constexpr uint64_t kDigits = 4;
+    const NumberRule& rule = rules_[s.rule];
+    if (rule.divisor > 1) return longest(s);
+    uint64_t ends = 0;
+    for (const NumberSide& side : rule.sides) {
+        if (!side.any) continue;
+        uint64_t own = side.high.there() ? static_cast<uint64_t>(std::max(0, -side.high.exponent)) : 0;
+        if (side.low.there())
+            own +=
+                static_cast<uint64_t>(std::abs(side.low.exponent)) + side.low.digits.size() + side.high.digits.size();
+        ends = std::max(ends, own);
+    }
+    const uint64_t exponent = rule.forms & NumberRule::kExponent ? 2 + static_cast<uint64_t>(length(kMaxExponent)) : 0;
+    const uint64_t most = kDigits + exponent + ends + static_cast<uint64_t>(std::max(0, rule.power));
+    return static_cast<uint32_t>(std::min<uint64_t>(most, longest(s)));
+}
+
+// `shortest` if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is
 // tried, after it every number of bytes.
 uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) const {
     constexpr uint32_t kMostWork = 20'000;

@@ -95,6 +95,8 @@ public:
     uint32_t shortest(const NumberState& state) const;
     // No text of its rule has more bytes, whatever has been read.
     uint32_t longest(const NumberState& state) const;
+    // From no state of its rule the shortest way to an end has more bytes.
+    uint32_t most_to_finish(const NumberState& state) const;
     // Whether two neighbouring bytes lead to different states, or may.
     bool differs(const NumberState& state, uint8_t byte) const;
     // The state here that equals a state of other numbers.

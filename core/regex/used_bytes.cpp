@@ -18,8 +18,17 @@ ByteSet between(unsigned first, unsigned last) {
 
 ByteSet Kernel::used_by_chars(const Node& node) const {
     if (node.phase == Phase::kTail) return between(0x80, 0xBF);
-    if (node.phase != Phase::kStartUtf8) return between(0, 0xFF);
     ByteSet out;
+    if (node.phase == Phase::kStartCanonical) {
+        for (const auto& [first, last] : ranges_[node.c]) {
+            for (uint32_t c = first; c <= last; ++c) {
+                if (c < 0x20 || c > 0x7E || c == '"' || c == '\\') return between(0, 0xFF);
+                out.add(static_cast<uint8_t>(c));
+            }
+        }
+        return out;
+    }
+    if (node.phase != Phase::kStartUtf8) return between(0, 0xFF);
     for (const auto& [first, last] : ranges_[node.c]) {
         if (first < 0x80) out.add(between(first, std::min(last, 0x7Fu)));
         if (last >= 0x80) out.add(between(0x80, 0xFF));

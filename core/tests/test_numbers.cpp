@@ -268,6 +268,7 @@ TEST(numbers_accept_the_texts_of_the_values_inside) {
             for (size_t at = 0; accepts && at < states.size(); ++at) {
                 CHECK(numbers.live(states[at]));
                 CHECK(numbers.shortest(states[at]) <= text.size() - at);
+                CHECK(numbers.shortest(states[at]) <= numbers.most_to_finish(states[at]));
                 CHECK(numbers.longest(states[at]) >= text.size());
             }
         }
@@ -296,6 +297,7 @@ TEST(live_numbers_can_be_finished) {
             const auto& [byte, next] = open[random.drawn(static_cast<uint32_t>(open.size()))];
             text += byte;
             state = next;
+            CHECK(numbers.shortest(state) <= numbers.most_to_finish(state));
         }
         CHECK(numbers.accepts(state) && is_allowed(rule, text));
         ++ended;

@@ -1,0 +1,71 @@
+"""Budgets where a key is read: one that is declared, one that was used, or any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import schemagen
+from schemagen.testing import mask_of
+from schemagen.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from schemagen.engine.protocol import Matcher
+
+_PIECES = [b'":0,', b'":0,"', b'a":0,', b'"a"', b'"a":', b'ab":', b'{"', b'":{"', b'a":[', b"0}", b'""']
+#: So many of them that the masks ask for tokens in classes.
+_LONGER = [b"x" + bytes([byte]) for byte in b'abcdefghijklmnopqrs"'] + [b'x":0,', b'x":', b'x":"']
+_TOKENS = [*(bytes([byte]) for byte in range(256)), *_PIECES, *_LONGER, b""]
+VOCABULARY = Vocabulary.from_tokens(_TOKENS, eos_token_ids=[len(_TOKENS) - 1])
+_NUMBER = {"type": "integer"}
+#: Keys that are declared, required or not, and in an order; others beside them or none; and alternatives of objects.
+SCHEMAS: list[dict[str, Any]] = [
+    {"type": "object"},
+    {"type": "object", "properties": {"a": _NUMBER}},
+    {"type": "object", "properties": {"a": _NUMBER, "ab": {"type": "string", "minLength": 3}}, "required": ["ab"]},
+    {"type": "object", "properties": {"a": {"const": "x" * 9}, "ab": _NUMBER}, "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"anyOf": [{"const": "pq"}, {"const": "rs"}]}}, "required": ["a"]},
+    {"type": "object", "additionalProperties": {"enum": ["long", "texts"]}, "properties": {"a": _NUMBER}},
+    {"type": "object", "propertyNames": {"pattern": "^[ax]+$"}, "properties": {"a": _NUMBER}},
+    {
+        "anyOf": [
+            {"type": "object", "properties": {"a": _NUMBER}, "required": ["a", "b"]},
+            {"type": "object", "properties": {"x": {"type": "null"}}, "required": ["ab"]},
+        ]
+    },
+]
+
+
+def _after(schema: dict[str, Any], order: str, begun: bytes) -> Matcher | None:
+    grammar = schemagen.compile(schema, VOCABULARY, property_order=order, whitespace="compact", cache=None)
+    matcher = grammar.matcher()
+    return matcher if matcher.accept_bytes(begun) else None
+
+
+def _needed(matcher: Matcher) -> dict[int, int]:
+    """Return for each token the tokens that are needed after it."""
+    needed = {}
+    for token in mask_of(matcher, VOCABULARY):
+        assert matcher.accept_token(token)
+        least = matcher.tokens_to_finish()
+        assert least is not None
+        needed[token] = least
+        matcher.rollback(1)
+    return needed
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("schema", SCHEMAS, ids=[str(schema)[:60] for schema in SCHEMAS])
+@pytest.mark.parametrize("begun", ['{"', '{"xa":"long","', '{"":"long","', '{"a', '{"xa":"long","a', '{"xa":"long",'])
+def test_masks_are_those_of_each_token_by_itself(schema, order, begun):
+    """A token is in the mask if the rest after it fits, and what is needed does not depend on the masks made before."""
+    alone = _after(schema, order, begun.encode())
+    if alone is None:
+        pytest.skip("no text of the schema begins so")
+    needed = _needed(alone)
+    for budget in range(alone.tokens_to_finish(), max(needed.values()) + 2):
+        matcher = _after(schema, order, begun.encode())
+        fits = {token for token, tokens in needed.items() if tokens < budget}
+        assert mask_of(matcher, VOCABULARY, budget=budget) == fits
+        assert _needed(matcher) == needed
