@@ -41,8 +41,8 @@ public:
     virtual bool close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) = 0;
     // The same key being read, if it is to be a declared one.
     virtual Configuration as_declared_key(const Configuration& config) = 0;
-    // The bytes after which the key being read may still be like a declared one, offered or not, with a quote where it is
-    // one; every byte outside of a key.
+    // The bytes after which the key being read may still be like a declared one, offered or not, with a quote where it
+    // is one; every byte outside of a key.
     virtual ByteSet declared_bytes(const Configuration& config) = 0;
     // The nodes of a vocabulary's trie at which the key being read is closed as a declared one, offered or not.
     virtual void declared_closings(const Configuration& config, const Trie& trie, std::vector<uint32_t>& nodes) = 0;

@@ -85,7 +85,6 @@ StringBody Containers::free_of_text(const Configuration& config) {
     if (frame->tracking || frame->pending) return {};
     if (config.mode == kString) return {config.state, false, positions_[states_.position_of(frame->state)]->counted};
     if (config.mode != kKey || frame->forbidden) return {};
-    if (positions_[frame->state->position]->objects->tracks_keys) return {};
     if (!states_.has_enough_members(frame->state, uint64_t{frame->count} + 1)) return {};
     return {config.state, true};
 }
@@ -132,7 +131,8 @@ ByteSet Containers::declared_bytes(const Configuration& config) {
     } else if (config.node != kNoNode) {
         const ObjectSet& set = *positions_[config.frame->state->position]->objects;
         if (set.trie[config.node].key != kNoKey) bytes.add('"');
-        for (uint32_t it = set.trie[config.node].first_child; it; it = set.trie[it].sibling) bytes.add(set.trie[it].byte);
+        for (uint32_t it = set.trie[config.node].first_child; it; it = set.trie[it].sibling)
+            bytes.add(set.trie[it].byte);
     }
     return bytes;
 }

@@ -136,7 +136,8 @@ private:
     bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
                     const Visit& visit);
     template <class Ask, class Visit>
-    void each_declared_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
+    void each_declared_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask,
+                           const Visit& visit);
     template <class Ask, class Visit>
     void each_used_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
     template <class Ask, class Visit>

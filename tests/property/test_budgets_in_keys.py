@@ -28,6 +28,14 @@ SCHEMAS: list[dict[str, Any]] = [
     {"type": "object", "properties": {"a": {"anyOf": [{"const": "pq"}, {"const": "rs"}]}}, "required": ["a"]},
     {"type": "object", "additionalProperties": {"enum": ["long", "texts"]}, "properties": {"a": _NUMBER}},
     {"type": "object", "propertyNames": {"pattern": "^[ax]+$"}, "properties": {"a": _NUMBER}},
+    {"type": "object", "patternProperties": {"^[ax]a?$": {"enum": ["long", 1]}}, "additionalProperties": False},
+    {"type": "object", "patternProperties": {"^x": {"type": ["string", "null"]}, "^[ab]?$": {"minimum": 10**6}}},
+    {
+        "type": "object",
+        "patternProperties": {"^xa{0,2}$": {}},
+        "additionalProperties": {"const": 7**9},
+        "required": ["b"],
+    },
     {
         "anyOf": [
             {"type": "object", "properties": {"a": _NUMBER}, "required": ["a", "b"]},
