@@ -16,6 +16,11 @@ Then texts of schemas that grow, written in exactly their tokens:
 
     python benchmarks/budgets.py --only size
 
+Then come texts of schemas, those of `--data` or of `schemas.py`, each read by a new grammar, within budgets of a multiple of
+their tokens:
+
+    python benchmarks/budgets.py --only schemas --data maskbench.jsonl.gz --sample 500 --tokenizer llama3
+
 At last come texts of grammars over the same vocabulary, in the dialect of llguidance, each read by a new grammar: without a
 budget, within twice the tokens of the text, and within exactly its tokens.
 
@@ -24,11 +29,11 @@ budget, within twice the tokens of the text, and within exactly its tokens.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grammars
@@ -37,7 +42,7 @@ import numpy as np
 from harness import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import schemagen
 
@@ -199,6 +204,39 @@ def measure_random(vocabulary: schemagen.Vocabulary, case: str, texts: int, seed
     return {"min_new_tokens": grammar.min_new_tokens, "masks": len(times), "us": harness.aggregate(times)}
 
 
+#: How many times the tokens of a text its budget has; 0 for no budget.
+SCHEMAS = {"schemas, no budget": 0.0, "schemas, 3 x": 3.0, "schemas, 1.5 x": 1.5, "schemas, its tokens": 1.0}
+
+
+def measure_schemas(
+    vocabulary: schemagen.Vocabulary, tokenizer: Any, cases: list[dict[str, Any]], most: float
+) -> dict[str, Any]:
+    """Return the CPU microseconds of the masks along the first valid text of each schema that compiles."""
+    import schemagen
+
+    times = list[float]()
+    for case in cases:
+        text = next((harness.text_of(test["data"]) for test in case["tests"] if test["valid"]), None)
+        with contextlib.suppress(schemagen.errors.SchemagenError):
+            grammar = schemagen.compile(case["schema"], vocabulary, cache=None)
+            if text is not None:
+                times += walk_tokens(grammar, harness.tokens_of(tokenizer, text), most)
+    return {"masks": len(times), "us": harness.aggregate(times)}
+
+
+def walk_tokens(grammar: schemagen.Grammar, ids: list[int], most: float) -> list[float]:
+    """Return the CPU microseconds of each mask along a text, as far as the grammar takes it."""
+    matcher, times = grammar.matcher(), list[float]()
+    words = np.zeros((1, -(-grammar.vocabulary.size // 32)), dtype=np.int32)
+    for at, token in enumerate(ids):
+        start = time.process_time_ns()
+        matcher.fill_next_token_bitmask(words, 0, budget=int(len(ids) * most) - at if most else None)
+        times.append((time.process_time_ns() - start) / 1e3)
+        if not matcher.accept_token(token):
+            break
+    return times
+
+
 #: The grammars of `grammars.cases` whose masks are made within a budget.
 GRAMMARS = ("C", "SQL", "JSON", "lines of Python")
 
@@ -217,18 +255,13 @@ def measure_grammar(
     import schemagen
 
     grammar = schemagen.compile(schemagen.Lark(case["grammar"], dialect="llguidance"), vocabulary, cache=None)
-    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
     times = list[float]()
     for text in case["texts"]:
-        matcher, ids = grammar.matcher(), harness.tokens_of(tokenizer, text)
-        for at, token in enumerate(ids):
-            start = time.process_time_ns()
-            matcher.fill_next_token_bitmask(words, 0, budget=len(ids) * most - at if most else None)
-            times.append((time.process_time_ns() - start) / 1e3)
-            if not matcher.accept_token(token):
-                raise AssertionError(
-                    f"{tokenizer.decode(ids[:at])!r} does not continue with {tokenizer.decode([token])!r}"
-                )
+        ids = harness.tokens_of(tokenizer, text)
+        walked = walk_tokens(grammar, ids, most)
+        if len(walked) < len(ids):
+            raise AssertionError(f"{tokenizer.decode(ids[: len(walked)])!r} is not in the language")
+        times += walked
     return {"masks": len(times), "us": harness.aggregate(times)}
 
 
@@ -257,34 +290,32 @@ def main(arguments: list[str] | None = None) -> int:
     made.add_argument("--window", type=int, default=0, help="masks in each of three windows; 0: all masks of the text")
     made.add_argument("--texts", type=int, default=20, help="random texts of each case")
     made.add_argument("--only", help="cases whose name contains this")
+    harness.data_options(made)
     options = made.parse_args(arguments)
-    found: dict[str, Any] = {}
-    for case in CASES:
-        if options.only and options.only not in case:
-            continue
-        found[case] = measure(case, options.window, options.seed)
-        print(f"{case}: {found[case]}", flush=True)
-    growing = {}
-    for case in GROWING:
-        if options.only and options.only not in f"size of {case}":
-            continue
-        growing[case] = measure_growth(case, options.seed)
-        print(f"{case}: {growing[case]}", flush=True)
+
+    def measured(cases: Iterable[str], measure_case: Callable[[str], Any], kind: str = "") -> dict[str, Any]:
+        """Measure the cases that are asked for."""
+        found: dict[str, Any] = {}
+        for case in cases:
+            if not options.only or options.only in f"{kind}{case}":
+                found[case] = measure_case(case)
+                print(f"{case}: {found[case]}", flush=True)
+        return found
+
+    found = measured(CASES, lambda case: measure(case, options.window, options.seed))
+    growing = measured(GROWING, lambda case: measure_growth(case, options.seed), "size of ")
     import schemagen
 
     tokenizer = harness.load_tokenizer(options.tokenizer)
     vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer)
-    for case in RANDOM:
-        if options.only and options.only not in f"random {case}":
-            continue
-        found[case] = measure_random(vocabulary, case, options.texts, options.seed)
-        print(f"{case}: {found[case]}", flush=True)
-    for case, (grammar, most) in grammar_cases().items():
-        if options.only and options.only not in case:
-            continue
-        found[case] = measure_grammar(vocabulary, tokenizer, grammar, most)
-        print(f"{case}: {found[case]}", flush=True)
-    settings = {"window": options.window, "seed": options.seed, "tokenizer": Path(options.tokenizer).name}
+    found |= measured(
+        RANDOM, lambda case: measure_random(vocabulary, case, options.texts, options.seed), kind="random "
+    )
+    schemas = harness.cases(options.data, options.sample, options.seed)
+    found |= measured(SCHEMAS, lambda case: measure_schemas(vocabulary, tokenizer, schemas, SCHEMAS[case]))
+    kinds = grammar_cases()
+    found |= measured(kinds, lambda case: measure_grammar(vocabulary, tokenizer, *kinds[case]))
+    settings = {"window": options.window, **harness.data_settings(options, len(schemas))}
     harness.write_result(options.out, "budgets", settings, {"cases": found, "growing": growing})
     return 0
 
