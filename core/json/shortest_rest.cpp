@@ -297,6 +297,8 @@ bool ShortestRest::rest_of_word(const Configuration& config, uint32_t language, 
             disjunct.max_chars == kUnbounded ||
             (disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars);
         if (!(disjunct.any ? missing <= kMostScalar : roomy && missing == 0)) return false;
+        const uint32_t more = std::max(missing, state.accepts[language] ? 0u : 1u);
+        if (uint64_t{config.count} + more > disjunct.max_chars) return false;  // the text is in another language
     }
     if (!state.accepts[language]) {
         if (!shortest_.first_word(config.state, language, program_.dfa().bytes_to_accept(config.state, language), out))
