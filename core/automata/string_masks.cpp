@@ -87,7 +87,9 @@ std::shared_ptr<const StringRest> StringMasks::rest(uint32_t state, bool countin
                                                     const VocabularyTables& tables) {
     const Kind kind = counting ? Kind::kCountedRest : Kind::kRest;
     return known<StringRest>({tables.serial(), uint64_t{state} << 32 | node, kind}, [&] {
-        return std::make_shared<const StringRest>(find_rest(state, counting, node, depth, tables));
+        const uint32_t hub = hub_of(state);
+        return std::make_shared<const StringRest>(hub ? rest_by_difference(state, hub, counting, node, depth, tables)
+                                                      : find_rest(state, counting, node, depth, tables));
     });
 }
 
@@ -115,7 +117,8 @@ uint32_t StringMasks::free_beside(uint32_t state) {
     return 0;
 }
 
-// The state that most letters lead to, and stay in; 0 if there is none, or it is the state itself.
+// The state that most letters lead to, and stay in; 0 if there is none, or it is the state itself. A hub has none: most
+// letters stay there.
 uint32_t StringMasks::hub_of(uint32_t state) {
     static constexpr std::string_view kProbes = "etaoinrs 0A-";
     for (char first : kProbes.substr(0, 2)) {
@@ -125,7 +128,7 @@ uint32_t StringMasks::hub_of(uint32_t state) {
         for (char c : kProbes)
             agreeing +=
                 dfa_.next(state, static_cast<uint8_t>(c)) == hub && dfa_.next(hub, static_cast<uint8_t>(c)) == hub;
-        if (agreeing * 2 >= kProbes.size()) return hub;
+        if (agreeing * 2 > kProbes.size()) return hub;
     }
     return 0;
 }
@@ -425,12 +428,33 @@ struct StringMasks::RestDraft {
         else
             for (const uint32_t token : tokens) set_bit(one.words.data(), token);
     }
-    void close(uint32_t at, uint32_t read, size_t length, std::span<const uint32_t> tokens) {
+    // The tokens that close the string there, with their tails.
+    std::vector<std::pair<uint32_t, uint32_t>>& closed(uint32_t at, uint32_t read) {
         const auto [it, is_new] = closing.try_emplace({at, read}, tails.size());
         if (is_new) tails.emplace_back(), made.closing.push_back({at, read, {}, {}});
+        return tails[it->second];
+    }
+    // `length`: bytes of each token up to its tail.
+    void close(uint32_t at, uint32_t read, size_t length, std::span<const uint32_t> tokens) {
+        auto& out = closed(at, read);
         for (const uint32_t token : tokens)
             if (const uint32_t tail = tables.tail_of(token, length); tail != VocabularyTables::kNoTail)
-                tails[it->second].emplace_back(tail, token);
+                out.emplace_back(tail, token);
+    }
+    // Begin with the rest of another state, without some tokens.
+    void copy(const StringRest& model, const std::vector<uint32_t>& without) {
+        for (const StringClass& one : model.inner) {
+            inner.emplace(std::pair{one.state, one.chars}, made.inner.size());
+            made.inner.push_back({one.state, one.chars, {}, one.words});
+            StringClass& copied = made.inner.back();
+            for (size_t w = 0; w < copied.words.size(); ++w) copied.words[w] &= ~without[w];
+            std::ranges::copy_if(one.tokens, std::back_inserter(copied.tokens),
+                                 [&](uint32_t token) { return !has_bit(without.data(), token); });
+        }
+        for (const StringClosing& one : model.closing)
+            for (uint32_t tail = 0; tail < tables.tail_count(); ++tail)
+                for (const uint32_t token : one.of(tail))
+                    if (!has_bit(without.data(), token)) closed(one.state, one.chars).emplace_back(tail, token);
     }
     StringRest finish() {
         for (size_t k = 0; k < tails.size(); ++k) {
@@ -491,6 +515,45 @@ StringRest StringMasks::find_rest(uint32_t from, bool counting, uint32_t top, si
             draft.close(before.state, before.chars, at.length, trie.tokens_below(node));
         return false;
     });
+    return draft.finish();
+}
+
+// Walk the state and the hub side by side, down to where nothing differs any more.
+StringRest StringMasks::rest_by_difference(uint32_t from, uint32_t hub, bool counting, uint32_t top, size_t depth,
+                                           const VocabularyTables& tables) {
+    struct Place {
+        uint32_t state, other, chars;
+        size_t length;
+    };
+    struct Found {
+        uint32_t state, chars;
+        size_t length;  // up to the tails of the tokens; 0 if they stay inside
+        std::span<const uint32_t> tokens;
+    };
+    const auto model = rest(hub, counting, top, depth, tables);
+    const Trie& trie = tables.all();
+    std::vector<uint32_t> differ(tables.words(), 0);
+    std::vector<Found> found;
+    descend(trie, top, Place{from, hub, 0, depth}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), dfa_.next(before.other, byte), before.chars, before.length + 1};
+        if (at.state && at.state == at.other) return false;
+        at.chars += at.state && counting && dfa_.boundary(at.state);
+        const std::span<const uint32_t> tokens = at.state ? trie.tokens_at(node) : trie.tokens_below(node);
+        for (const uint32_t token : tokens) set_bit(differ.data(), token);
+        if (at.state)
+            found.push_back({at.state, at.chars, 0, tokens});
+        else if (byte == '"' && dfa_.accepting(before.state))
+            found.push_back({before.state, before.chars, at.length, tokens});
+        return at.state != 0;
+    });
+    RestDraft draft{tables};
+    draft.copy(*model, differ);
+    for (const Found& one : found) {
+        if (one.length)
+            draft.close(one.state, one.chars, one.length, one.tokens);
+        else if (!one.tokens.empty())
+            draft.add(one.state, one.chars, one.tokens);
+    }
     return draft.finish();
 }
 

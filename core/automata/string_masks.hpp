@@ -153,6 +153,8 @@ private:
     LiteralRest find_literal(uint32_t from, uint32_t top, const VocabularyTables& tables);
     struct RestDraft;
     Slice::Set loops(uint32_t state);
+    StringRest rest_by_difference(uint32_t from, uint32_t hub, bool counting, uint32_t top, size_t depth,
+                                  const VocabularyTables& tables);
     StringRest find_rest(uint32_t from, bool counting, uint32_t top, size_t depth, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
     enum class Kind : uint8_t { kInner, kExits, kLiteral, kRest, kCountedRest };
