@@ -3,7 +3,6 @@
 // Each answer may be "unknown", which is the default: a machine gives the answers it has.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -11,13 +10,13 @@
 
 namespace schemagen {
 
-using CountTokens = std::function<uint32_t(const std::string&)>;
+class VocabularyTables;
 
 class CompletionGuide {
 public:
-    // Find the shortest texts, as far as that needs no search. `tokens`: the fewest that spell a text; at least kFar if
-    // there are none. Called once, before the methods below and before `Automaton::min_bytes`.
-    virtual void settle_shortest(const CountTokens&) {}
+    // Find the shortest texts, as far as that needs no search. Called with the same vocabulary each time, and first of
+    // all before the methods below and before `Automaton::min_bytes`.
+    virtual void settle_shortest(const VocabularyTables&) {}
     // Whether the shortest completion depends on the text, so that each token may lead to another one.
     virtual bool text_matters(const Configuration&) const { return false; }
     // Among the configurations with the same shortest completion, and the same inexact identity, one that takes every
@@ -36,17 +35,15 @@ public:
     // An upper bound of the tokens of the shortest completion, or of its bytes where tokens are not counted; kFar if
     // unknown.
     virtual uint32_t most_tokens(const Configuration&) { return Automaton::kFar; }
-    // The same without the string, number or key that is being read. Changes nothing: any number of threads may ask at
-    // once.
-    virtual uint32_t most_tokens_around(const Configuration&) const { return Automaton::kFar; }
-    // How many more tokens may be needed after one token with that many opening brackets than `most_tokens_around`
-    // tells before it; kFar if unknown.
-    virtual uint32_t growth(uint32_t) const { return Automaton::kFar; }
+    // The same after any one token that can be read; kFar where that is not settled. Changes nothing: any number of
+    // threads may ask at once.
+    virtual uint32_t most_after_token(const Configuration&) const { return Automaton::kFar; }
+    // The fewest tokens of the shortest completion, the first of the shortest, where every byte is a token; nothing if
+    // a search is needed.
+    virtual std::optional<uint32_t> fewest_tokens(const Configuration&) { return std::nullopt; }
     // Append the shortest completion, the first of the shortest. Returns false, with any text appended, if a search is
     // needed.
     virtual bool write_shortest(const Configuration&, std::string&) { return false; }
-    // Whether the text goes on in so many orders that the shortest rest of one place tells little of another.
-    virtual bool has_many_orders(const Configuration&) const { return false; }
     // A copy whose frames live in `arena`, of a configuration that has an exact identity.
     virtual Configuration keep(const Configuration& config, Arena&) { return config; }
 

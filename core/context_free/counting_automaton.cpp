@@ -103,9 +103,9 @@ std::unique_ptr<MaskEngine> CountingAutomaton::make_masks(const VocabularyTables
     return std::make_unique<CountingMasks>(*this, std::move(free), counted_->facets().masks->make_masks(tables));
 }
 
-void CountingAutomaton::settle_shortest(const CountTokens& tokens) {
-    guide_of(*free_).settle_shortest(tokens);
-    guide_of(*counted_).settle_shortest(tokens);
+void CountingAutomaton::settle_shortest(const VocabularyTables& tables) {
+    guide_of(*free_).settle_shortest(tables);
+    guide_of(*counted_).settle_shortest(tables);
 }
 
 bool CountingAutomaton::text_matters(const Configuration& config) const {

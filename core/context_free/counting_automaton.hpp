@@ -51,7 +51,7 @@ public:
 
 private:
     static Configuration with(const Pair& pair, Arena& arena);
-    void settle_shortest(const CountTokens& tokens) override;
+    void settle_shortest(const VocabularyTables& tables) override;
     bool text_matters(const Configuration& config) const override;
     uint64_t used_up(const Configuration& config) const override;
     bool stays_inside(const Configuration&, const Configuration&) override { return false; }

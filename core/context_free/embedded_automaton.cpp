@@ -383,9 +383,9 @@ uint64_t EmbeddedAutomaton::memory_bytes() const {
     return bytes;
 }
 
-void EmbeddedAutomaton::settle_shortest(const CountTokens& tokens) {
+void EmbeddedAutomaton::settle_shortest(const VocabularyTables& tables) {
     if (std::exchange(is_settled_, true)) return;
-    for (const EmbeddedLanguage& language : languages_) guide_of(*language.automaton).settle_shortest(tokens);
+    for (const EmbeddedLanguage& language : languages_) guide_of(*language.automaton).settle_shortest(tables);
 }
 
 // It does if it does in any embedded text.

@@ -57,7 +57,7 @@ public:
     // Whether no bound of tokens can take out a token of the mask of unaligned texts, and none has so far.
     bool is_far(const Configuration& config) const;
     // To be called before `min_bytes` of an embedded language; a second call changes nothing.
-    void settle_shortest(const CountTokens& tokens) override;
+    void settle_shortest(const VocabularyTables& tables) override;
     bool text_matters(const Configuration& config) const override;
     uint64_t used_up(const Configuration& config) const override;
     Configuration least_constrained(const Configuration& config, Arena& arena) override;

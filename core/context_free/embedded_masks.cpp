@@ -148,10 +148,7 @@ void EmbeddedMasks::add_embedded(const EmbeddedStrand& strand, Words& words, Are
     const TokenCount* count = automaton_.languages()[strand.language].count.get();
     if (count && (count->is_aligned || strand.tokens == count->most)) return;  // no token leaves it
     const Trie& trie = leaving_trie(strand.language);
-    if (!spelling_) {
-        spelling_.emplace(tables_);
-        automaton_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
-    }
+    automaton_.settle_shortest(tables_);
     if (automaton_.languages()[strand.language].min_bytes(strand.inner, strand.tokens) >= trie.max_depth) return;
     add_leaving(strand, words, arena);
 }

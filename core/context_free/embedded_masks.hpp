@@ -14,7 +14,6 @@
 #include "context_free/embedded_automaton.hpp"
 #include "context_free/lexeme_scans.hpp"
 #include "masks/mask_engine.hpp"
-#include "masks/spelling.hpp"
 #include "util/hash.hpp"
 
 namespace schemagen {
@@ -58,7 +57,6 @@ private:
     const VocabularyTables& tables_;
     std::unique_ptr<MaskEngine> host_;
     std::vector<LanguageMasks> languages_;
-    std::optional<Spelling> spelling_;      // when an embedded text was read
     std::shared_ptr<const Trie> entering_;  // of the tokens in which an embedded text may begin
     TokenSets kept_;
     MaskCache<StrandSet, const TokenSet*> at_sets_;  // where no embedded text is being read

@@ -312,7 +312,7 @@ Around FrameStates::around(const Frame* parent) {
             out.used_keys += used_keys(parent);
         }
     }
-    out.least = out.most = kNotSummed;
+    out.least = out.most = kNotSummed, out.tail = kNotCounted;
     if (rest_.has_sums(parent)) rest_.sum_around(out, parent);
     return out;
 }

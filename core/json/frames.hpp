@@ -6,6 +6,7 @@
 
 #include "json/program.hpp"
 #include "util/hash.hpp"
+#include "vocabulary/seams.hpp"
 
 namespace schemagen {
 
@@ -14,6 +15,7 @@ constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr uint32_t kNoAlternative = UINT32_MAX;
 constexpr uint32_t kNoTails = UINT32_MAX;
 constexpr uint32_t kNotSummed = UINT32_MAX;
+constexpr Tail kNotCounted{UINT32_MAX, UINT32_MAX};
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
 enum Mode : uint8_t {
@@ -93,6 +95,8 @@ struct Around {
     uint64_t all_keys = 0;          // and of all of them
     mutable uint32_t least = kNotSummed,
                      most = kNotSummed;  // bytes and tokens that they still require (json/shortest_values.hpp)
+    mutable uint32_t growth = 0;      // tokens that one of them may need more (json/growth.hpp), once these are summed
+    mutable Tail tail = kNotCounted;  // the fewest tokens of that (json/shortest_tokens.hpp)
     mutable const uint32_t* leasts =
         nullptr;           // [component] bytes if the container satisfies that; null: always `least`
     bool numbered = true;  // each state has an id

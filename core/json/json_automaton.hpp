@@ -51,7 +51,11 @@ public:
     uint64_t memory_bytes() const override;
 
 private:
-    void settle_shortest(const CountTokens& tokens) override { machine_.shortest.settle_shortest(tokens); }
+    void settle_shortest(const VocabularyTables& tables) override {
+        machine_.shortest.settle_shortest(tables);
+        machine_.tokens.settle(tables);
+        machine_.growth.settle(tables);
+    }
     bool text_matters(const Configuration& config) const override { return machine_.identities.text_matters(config); }
     uint64_t used_up(const Configuration& config) const override { return machine_.identities.used_up(config); }
     Configuration least_constrained(const Configuration& config, Arena&) override {
@@ -61,11 +65,12 @@ private:
         return machine_.identities.keep(config, arena);
     }
     uint32_t most_tokens(const Configuration& config) override { return machine_.rest.most_tokens(config); }
-    uint32_t most_tokens_around(const Configuration& config) const override {
-        return machine_.rest.most_tokens_around(config);
+    uint32_t most_after_token(const Configuration& config) const override {
+        return machine_.rest.most_after_token(config);
     }
-    uint32_t growth(uint32_t brackets) const override { return machine_.shortest.growth(brackets); }
-    bool has_many_orders(const Configuration& config) const override { return machine_.rest.has_many_orders(config); }
+    std::optional<uint32_t> fewest_tokens(const Configuration& config) override {
+        return machine_.rest.fewest_tokens(config);
+    }
     bool write_shortest(const Configuration& config, std::string& out) override {
         return machine_.rest.write_shortest(config, out);
     }

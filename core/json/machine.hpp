@@ -6,11 +6,13 @@
 #include "json/frame_states.hpp"
 #include "json/gaps.hpp"
 #include "json/groups.hpp"
+#include "json/growth.hpp"
 #include "json/identities.hpp"
 #include "json/min_bytes.hpp"
 #include "json/positions.hpp"
 #include "json/program.hpp"
 #include "json/shortest_rest.hpp"
+#include "json/shortest_tokens.hpp"
 #include "json/shortest_values.hpp"
 #include "json/stepper.hpp"
 #include "json/unique_items.hpp"
@@ -32,6 +34,8 @@ struct JsonMachine {
     MinBytes min_bytes{*this};
     Identities identities{*this};
     ShortestValues shortest{*this};
+    ShortestTokens tokens{*this};
+    Growth growth{*this};
     ShortestRest rest{*this};
     UniqueItems unique{*this};
     Stepper stepper{*this};

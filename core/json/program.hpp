@@ -21,10 +21,12 @@ struct Required {
     uint64_t tokens = 0;  // an upper bound
     uint32_t count = 0;
     uint32_t unclear = 0;    // of how many the shortest text is not known
-    uint32_t unbounded = 0;  // and of how many no bound of its tokens is
+    uint32_t unbounded = 0;  // of how many no bound of the tokens is known
 
     Required& operator+=(const Required& other);
     Required& operator-=(const Required& other);
+    // Something else may be required, too.
+    void leave_open(bool open) { unclear += open, unbounded += open; }
 };
 
 struct StringDisjunct {

@@ -15,9 +15,12 @@ ShortestRest::ShortestRest(JsonMachine& machine)
     : program_(machine.program),
       positions_(machine.positions),
       states_(machine.states),
+      containers_(machine.containers),
       gaps_(machine.gaps),
       min_bytes_(machine.min_bytes),
-      shortest_(machine.shortest) {}
+      shortest_(machine.shortest),
+      tokens_(machine.tokens),
+      growth_(machine.growth) {}
 
 // ---- open containers ------------------------------------------------------------------------------------------------
 
@@ -40,10 +43,8 @@ Required ShortestRest::required(const FrameState* state, uint32_t slot) const {
         for (uint32_t d : shortest_.plans[set.disjuncts[slot]].order)
             if (bit(state->seen, set.key_at[slot][d])) out -= shortest_.member(from, d);
     }
-    const uint32_t more = disjunct.final.size() > 1 || !disjunct.groups.empty() ||
-                          uint64_t{state->count} + out.count < disjunct.min_properties;
-    out.unclear += more;
-    out.unbounded += more;
+    out.leave_open(disjunct.final.size() > 1 || !disjunct.groups.empty() ||
+                   uint64_t{state->count} + out.count < disjunct.min_properties);
     return out;
 }
 
@@ -142,6 +143,50 @@ const Around& ShortestRest::summed(const Frame* frame) {
 void ShortestRest::sum_around(const Around& around, const Frame* parent) {
     min_bytes_.sum_around(around, parent);
     around.most = plus(parent->around.most, most_after(parent));
+    around.growth = std::max(parent->around.growth, growth(parent->state));
+}
+
+// How much more may be needed after the next key or item of a container was begun.
+uint32_t ShortestRest::growth(const FrameState* state) const {
+    if (state->kind == FrameKind::kRootFrame) return 0;
+    if (state->kind == FrameKind::kExitFrame) return kFar;
+    const Position& p = *positions_[state->position];
+    uint32_t most = 0;
+    if (state->kind == FrameKind::kArrayFrame)
+        for (uint32_t disjunct : p.arrays->disjuncts) most = std::max(most, growth_.of_items(disjunct));
+    else
+        for (uint32_t disjunct : p.objects->disjuncts) most = std::max(most, growth_.of_keys(disjunct));
+    return most;
+}
+
+// Of tokens that go on with the member or value that is being read.
+uint32_t ShortestRest::growth_inside(const Configuration& config) const {
+    const FrameState* state = config.frame->state;
+    uint32_t most = 0;
+    switch (config.mode) {
+        case kFirstKey:
+        case kNextKey:
+        case kKey:
+            for (uint32_t disjunct : positions_[state->position]->objects->disjuncts)
+                most = std::max(most, growth_.of_members(disjunct));
+            return most;
+        case kColon:
+        case kValue:
+        case kString:
+        case kLiteral:
+            for (ValueId id : positions_[states_.position_of(state)]->values)
+                most = std::max(most, growth_.of_value(id));
+            return most;
+        default: return 0;
+    }
+}
+
+uint32_t ShortestRest::most_after_token(const Configuration& config) const {
+    if (config.mode == kDone) return 0;
+    const uint32_t around = most_tokens_around(config);
+    if (around >= kFar) return kFar;
+    const uint32_t more = std::max({config.frame->around.growth, growth(config.frame->state), growth_inside(config)});
+    return plus(around, more);
 }
 
 bool ShortestRest::has_sums(const Frame* frame) const {
@@ -180,7 +225,8 @@ uint32_t ShortestRest::most_tokens(const Configuration& config) {
         case kFirstItem:
         case kFirstKey: return plus(around, most_rest(config.frame, true));
         case kNextKey:
-            if (most_rest(config.frame, true) > 1) return plus(around, uint64_t{space} + most_rest(config.frame, true));
+            if (const uint32_t rest = most_rest(config.frame, true); rest > 1)
+                return plus(around, uint64_t{space} + rest);
             return plus(around, uint64_t{space} + 1 + most_member(config) + most_rest(config.frame, false));
         case kAfter: return plus(around, most_rest(config.frame, false));
         case kKey: return most_key(config);
@@ -195,9 +241,8 @@ uint32_t ShortestRest::most_key(const Configuration& config) {
     if (rest >= kFar) return kFar;
     if (key == kNoKey) return plus(around, uint64_t{most_member(config)} + most_rest(config.frame, false));
     const ObjectSet& set = *positions_[config.frame->state->position]->objects;
-    const uint32_t longest = shortest_.plans[set.disjuncts[only_slot(config.frame->state)]].longest_key;
-    return std::min(plus(uint64_t{rest} + around, uint64_t{longest} + 2 + gaps_.colon_bytes()),
-                    min_bytes_.min_bytes(config));
+    const uint32_t most = shortest_.plans[set.disjuncts[only_slot(config.frame->state)]].most_key;
+    return std::min(plus(uint64_t{rest} + around, most), min_bytes_.min_bytes(config));
 }
 
 // Bytes of the rest of a member that need not come, from inside its key or right before it.
@@ -310,102 +355,164 @@ bool ShortestRest::rest_of_word(const Configuration& config, uint32_t language, 
     return true;
 }
 
-// The parts that a slot of a container still requires, and its bracket; `skip`: a property present. `first`: without a
-// comma before. Returns false if one of them is unclear.
-bool ShortestRest::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip,
-                              std::string& out) const {
-    if (required(state, slot).unclear) return false;
+// Append the parts that a container still requires besides those begun, and its bracket. Returns false if one of them
+// is unclear.
+bool ShortestRest::write_rest(const FrameState* state, const Begun& begun, std::string& out) const {
+    if (required(state, begun.slot).unclear) return false;
     const Position& p = *positions_[state->position];
-    auto separate = [&] {
-        if (!first) out += shortest_.comma();
-        first = false;
-    };
     if (state->kind == FrameKind::kArrayFrame) {
-        const ArrayDisjunct& disjunct = program_.arrays[p.arrays->disjuncts[slot]];
-        for (uint64_t at = state->count; at < disjunct.min_items; ++at)
-            separate(), shortest_.write_value(shortest_.item_of(disjunct, at), out);
+        const ArrayDisjunct& disjunct = program_.arrays[p.arrays->disjuncts[begun.slot]];
+        for (uint64_t at = uint64_t{state->count} + begun.items; at < disjunct.min_items; ++at) {
+            out += shortest_.comma();
+            shortest_.write_value(ShortestValues::item(disjunct, at)[0][0].value, out);
+        }
         out += ']';
         return true;
     }
-    const ObjectSet& set = *p.objects;
-    const uint32_t disjunct = set.disjuncts[slot];
+    const uint32_t disjunct = p.objects->disjuncts[begun.slot];
     for (uint32_t d : shortest_.plans[disjunct].order) {
-        if (d == skip || (program_.options.any_order ? bit(state->seen, set.key_at[slot][d]) : d < state->next[slot]))
-            continue;
-        separate();
-        out += '"' + program_.objects[disjunct].properties[d].key + '"' + shortest_.colon();
-        shortest_.write_value(program_.objects[disjunct].properties[d].options[0][0].value, out);
+        if (d == begun.property || !is_missing(state, begun.slot, d)) continue;
+        const Property& property = program_.objects[disjunct].properties[d];
+        out += shortest_.comma() + '"' + property.key + '"' + shortest_.colon();
+        shortest_.write_value(property.options[0][0].value, out);
     }
     out += '}';
     return true;
 }
 
+// The tail of these parts, the bracket and the tail after it.
+Tail ShortestRest::tail(const FrameState* state, const Begun& begun, Tail after) const {
+    if (after == kNoTail || required(state, begun.slot).unclear) return kNoTail;
+    const Position& p = *positions_[state->position];
+    if (state->kind == FrameKind::kArrayFrame)
+        return tokens_.items(p.arrays->disjuncts[begun.slot], uint64_t{state->count} + begun.items, after);
+    const ObjectSet& set = *p.objects;
+    const uint32_t disjunct = set.disjuncts[begun.slot];
+    if (!program_.options.any_order)
+        return tokens_.members(disjunct, std::max(state->next[begun.slot], begun.property + 1), after);
+    return tokens_.unseen_members(disjunct, set.key_at[begun.slot], {state->seen, set.words}, begun.property, after);
+}
+
+// Whether a required property has not been read.
+bool ShortestRest::is_missing(const FrameState* state, uint32_t slot, uint32_t property) const {
+    const ObjectSet& set = *positions_[state->position]->objects;
+    return program_.options.any_order ? !bit(state->seen, set.key_at[slot][property]) : property >= state->next[slot];
+}
+
+// The tail after the container of a frame: that of the one around it, which waits for it.
+Tail ShortestRest::tail_after(const Frame* frame) const {
+    std::vector<const Frame*> chain;
+    for (; frame->parent && frame->around.tail == kNotCounted; frame = frame->parent) chain.push_back(frame);
+    Tail out = frame->parent ? frame->around.tail : Tail{};
+    for (; !chain.empty(); chain.pop_back()) {
+        const Frame* parent = chain.back()->parent;
+        const std::vector<Move>& moves = positions_.children[parent->state->child].moves;
+        if (parent->parent) out = moves.size() == 1 ? tail(parent->state, {moves[0].slot}, out) : kNoTail;
+        chain.back()->around.tail = out;
+    }
+    return out;
+}
+
+// Find the beginning of the shortest text, up to a part that a container around still requires. Returns false if it is
+// unclear.
+bool ShortestRest::find_front(const Configuration& config, Front& out) {
+    if (most_tokens(config) >= kFar || min_bytes_.min_bytes(config) > kMostText) return false;
+    const FrameState* state = config.frame->state;
+    const bool spaced = program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;
+    const bool is_word = config.mode == kString || config.mode == kLiteral;
+    if (is_word || config.mode == kColon || config.mode == kValue || config.mode == kItem) {
+        const uint32_t id = is_word || config.mode == kColon ? states_.position_of(state) : config.state;
+        const Position& p = *positions_[id];
+        const std::vector<Move>& moves = positions_.children[state->child].moves;
+        if (config.frame->parent) {
+            if (moves.size() != 1) return false;
+            out.begun.slot = moves[0].slot;
+        }
+        if (is_word)
+            return (config.mode == kString ? p.strings.size() : p.literal_owner.size()) == 1 &&
+                   rest_of_word(config, 0, out.text);
+        if (config.mode == kColon) out.text = shortest_.colon();
+        if (config.mode != kColon && spaced) out.text = ' ';
+        return add_value(p.values[0], out);
+    }
+    const uint32_t slot = out.begun.slot = only_slot(state);
+    if (slot == kNoSlot) return false;
+    const Required rest = required(state, slot);
+    if (rest.unclear) return false;
+    if (config.mode == kNextKey && spaced) out.text = ' ';
+    if (config.mode == kKey) {
+        const uint32_t key = next_required(config);
+        if (key == kNoKey) return write_member(config, slot, out.text);
+        const ObjectSet& set = *positions_[state->position]->objects;
+        out.text = set.keys[key].substr(set.trie[config.node].depth) + '"';
+        return add_property(state, set.place[slot][key], out);
+    }
+    if (config.mode == kNextKey && rest.count == 0) {
+        Configuration key = config;
+        key.mode = kKey, key.state = state->extra_entry, key.node = 0, key.key = nullptr, key.hash = kNoBytes;
+        out.text += '"';
+        return write_member(key, slot, out.text);
+    }
+    return config.mode == kAfter || rest.count == 0 || add_first(state, out);
+}
+
+// The member or item that a container requires next, without a comma.
+bool ShortestRest::add_first(const FrameState* state, Front& out) const {
+    const Position& p = *positions_[state->position];
+    const uint32_t slot = out.begun.slot;
+    if (state->kind == FrameKind::kArrayFrame) {
+        out.begun.items = 1;
+        return add_value(ShortestValues::item(program_.arrays[p.arrays->disjuncts[slot]], state->count)[0][0].value,
+                         out);
+    }
+    const uint32_t disjunct = p.objects->disjuncts[slot];
+    const std::vector<uint32_t>& order = shortest_.plans[disjunct].order;
+    const uint32_t first = *std::ranges::find_if(order, [&](uint32_t d) { return is_missing(state, slot, d); });
+    out.text += '"' + program_.objects[disjunct].properties[first].key + '"';
+    return add_property(state, first, out);
+}
+
+bool ShortestRest::add_property(const FrameState* state, uint32_t property, Front& out) const {
+    out.begun.property = property;
+    out.text += shortest_.colon();
+    const ObjectDisjunct& disjunct = program_.objects[positions_[state->position]->objects->disjuncts[out.begun.slot]];
+    return add_value(disjunct.properties[property].options[0][0].value, out);
+}
+
+bool ShortestRest::add_value(ValueId id, Front& out) const {
+    const Shortest& value = shortest_.texts[id];
+    if (value.kind == Shortest::kText)
+        out.text += value.text;
+    else
+        out.value = id;
+    return value.kind != Shortest::kUnclear;
+}
+
 bool ShortestRest::write_shortest(const Configuration& config, std::string& out) {
     if (config.mode == kDone) return true;
-    if (most_tokens(config) >= kFar || min_bytes_.min_bytes(config) > kMostText) return false;
-    const Frame* frame = config.frame;
-    const FrameState* state = frame->state;
-    auto write_position = [&](uint32_t id) {
-        const ValueId value = positions_[id]->values[0];
-        if (shortest_.texts[value].kind == Shortest::kUnclear) return false;
-        shortest_.write_value(value, out);
-        return true;
-    };
-    bool value = true;  // the frame waits for one
-    switch (config.mode) {
-        case kColon:
-            out += shortest_.colon();
-            if (!write_position(states_.position_of(state))) return false;
-            break;
-        case kValue:
-        case kItem:
-            if (program_.options.whitespace == Whitespace::kSpaced && config.gap == 0) out += ' ';
-            if (!write_position(config.state)) return false;
-            break;
-        case kString:
-        case kLiteral: {
-            const Position& p = *positions_[states_.position_of(state)];
-            const size_t languages = config.mode == kString ? p.strings.size() : p.literal_owner.size();
-            if (languages != 1 || !rest_of_word(config, 0, out)) return false;
-            break;
-        }
-        case kKey: {
-            value = false;
-            const ObjectSet& set = *positions_[state->position]->objects;
-            const uint32_t key = next_required(config), slot = only_slot(state);
-            if (slot == kNoSlot || required(state, slot).unclear) return false;
-            if (key == kNoKey) {
-                if (!write_member(config, slot, out) || !write_rest(state, slot, false, kNoKey, out)) return false;
-                break;
-            }
-            const uint32_t place = set.place[slot][key];
-            out += set.keys[key].substr(set.trie[config.node].depth) + '"' + shortest_.colon();
-            shortest_.write_value(program_.objects[set.disjuncts[slot]].properties[place].options[0][0].value, out);
-            if (!write_rest(state, slot, false, place, out)) return false;
-            break;
-        }
-        default: {
-            value = false;
-            const uint32_t slot = only_slot(state);
-            if (slot == kNoSlot) return false;
-            if (program_.options.whitespace == Whitespace::kSpaced && config.mode == kNextKey && config.gap == 0)
-                out += ' ';
-            bool first = config.mode != kAfter;
-            if (config.mode == kNextKey && required(state, slot).count == 0) {
-                Configuration key = config;
-                key.mode = kKey, key.state = state->extra_entry, key.node = 0, key.key = nullptr, key.hash = kNoBytes;
-                out += '"';
-                if (!write_member(key, slot, out)) return false;
-                first = false;
-            }
-            if (!write_rest(state, slot, first, kNoKey, out)) return false;
-        }
-    }
-    for (; frame->parent; frame = frame->parent, value = true) {
-        const std::vector<Move>& moves = positions_.children[frame->state->child].moves;
-        if (value && (moves.size() != 1 || !write_rest(frame->state, moves[0].slot, false, kNoKey, out))) return false;
+    Front front;
+    if (!find_front(config, front)) return false;
+    out += front.text;
+    if (front.value != kNoValue) shortest_.write_value(front.value, out);
+    Begun begun = front.begun;
+    for (const Frame* frame = config.frame; frame->parent; frame = frame->parent) {
+        if (!write_rest(frame->state, begun, out)) return false;
+        const std::vector<Move>& moves = positions_.children[frame->parent->state->child].moves;
+        if (frame->parent->parent && moves.size() != 1) return false;
+        begun = {frame->parent->parent ? moves[0].slot : kNoSlot};
     }
     return true;
+}
+
+std::optional<uint32_t> ShortestRest::fewest_tokens(const Configuration& config) {
+    if (config.mode == kDone) return 0;
+    Front front;
+    if (!find_front(config, front)) return std::nullopt;
+    const Frame* frame = config.frame;
+    Tail rest = frame->parent ? tail(frame->state, front.begun, tail_after(frame)) : Tail{};
+    if (rest == kNoTail) return std::nullopt;
+    if (front.value != kNoValue) rest = tokens_.value(front.value, rest);
+    return tokens_.fewest(front.text, rest);
 }
 
 // The shortest rest of a member that need not come, from inside its key. Returns false if it is unclear.
@@ -417,7 +524,7 @@ bool ShortestRest::write_member(const Configuration& config, uint32_t slot, std:
 // One whose key may be any one, with a value of one byte: no other member is as short.
 bool ShortestRest::write_extra_member(const Configuration& config, uint32_t slot, std::string& out) const {
     const ExtraKeys* keys = any_keys(config.frame->state, slot);
-    if (!keys || Stepper::may_be_used(config)) return false;
+    if (!keys || !containers_.used_key_suffixes(config).empty()) return false;
     const Shortest& value = shortest_.texts[keys->options[0][0].value];
     if (value.kind != Shortest::kText || value.text.size() != 1) return false;
     if (config.node != kNoNode) {

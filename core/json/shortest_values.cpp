@@ -106,7 +106,7 @@ void ShortestValues::find_shortest(ValueId id) {
     for (uint32_t disjunct : value.arrays) enter_array(disjunct, search);
     for (uint32_t disjunct : value.objects) enter_object(disjunct, search);
     Shortest& out = search.found;
-    if (search.clear && out.kind == Shortest::kText) out.tokens = (*count_tokens_)(out.text);
+    if (search.clear && out.kind == Shortest::kText) out.tokens = spelling_->count(out.text);
     if (search.clear && search.ways > 0 && out.tokens < kFar)
         texts[id] = std::move(out);
     else if (search.sure && comma_tokens < kFar)  // else the vocabulary does not spell each text
@@ -140,7 +140,7 @@ void ShortestValues::enter_array(uint32_t id, Search& search) const {
 
 void ShortestValues::enter_object(uint32_t id, Search& search) {
     if (min_bytes_.closed(min_bytes_.needed_members(program_.objects[id], nullptr, 0)) == search.least)
-        enter(search, Shortest::kObject, id, required_members(id, 0));
+        enter(search, Shortest::kObject, id, required_members(id));
 }
 
 void ShortestValues::enter(Search& search, Shortest::Kind kind, uint32_t disjunct, const Required& inside) const {
@@ -171,11 +171,13 @@ const std::vector<Required>& ShortestValues::required_sums(uint32_t disjunct) {
     if (!plan.from.empty()) return plan.from;
     const std::vector<Property>& properties = program_.objects[disjunct].properties;
     plan.from.resize(properties.size() + 1);
+    plan.keys.resize(properties.size());
     for (size_t d = properties.size(); d-- > 0;) {
         plan.from[d] = plan.from[d + 1];
-        plan.longest_key = std::max(plan.longest_key, static_cast<uint32_t>(properties[d].key.size()));
+        plan.keys[d] = key_tokens(properties[d].key);
+        plan.most_key = std::max(plan.most_key, plan.keys[d].most);
         if (!properties[d].required) continue;
-        plan.from[d] += price(properties[d]);
+        plan.from[d] += price(properties[d], plan.keys[d].all);
         plan.order.push_back(static_cast<uint32_t>(d));
     }
     std::reverse(plan.order.begin(), plan.order.end());
@@ -191,30 +193,35 @@ Required ShortestValues::member(const std::vector<Required>& from, uint32_t plac
     return out;
 }
 
-Required ShortestValues::price(const Property& property) const {
+KeyTokens ShortestValues::key_tokens(const std::string& key) const {
+    if (!spelling_->spells_all()) return {kFar, kFar};
+    const std::vector<uint32_t> fewest = spelling_->fewest_tokens('"' + key + '"' + colon());
+    return {fewest[0], std::ranges::max(fewest)};
+}
+
+// `key`: its tokens.
+Required ShortestValues::price(const Property& property, uint32_t key) const {
     const Shortest* value = only_option(property.options);
     Required out{property.key.size() + 2 + gaps_.colon_bytes() + min_bytes_.min_bytes_option(property.options, 0), 0, 1,
                  !value || value->kind == Shortest::kUnclear, !value};
-    if (value) out.tokens = uint64_t{(*count_tokens_)('"' + property.key + '"' + colon())} + value->tokens;
+    if (value) out.tokens = uint64_t{key} + value->tokens;
     if (out.tokens >= kFar) out.tokens = 0, out.unclear = out.unbounded = 1;
     return out;
 }
 
-// The requirements of a disjunct from a property on, besides keys of any name.
-Required ShortestValues::required_members(uint32_t disjunct, uint32_t place) {
-    Required out = required_sums(disjunct)[place];
+// The requirements of a disjunct, besides keys of any name.
+Required ShortestValues::required_members(uint32_t disjunct) {
+    Required out = required_sums(disjunct)[0];
     const ObjectDisjunct& own = program_.objects[disjunct];
-    const uint32_t more = own.final.size() > 1 || !own.groups.empty() || out.count < own.min_properties;
-    out.unclear += more;
-    out.unbounded += more;
+    out.leave_open(own.final.size() > 1 || !own.groups.empty() || out.count < own.min_properties);
     return out;
 }
 
 Required ShortestValues::required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count,
                                         uint32_t depth) const {
     const Needed needed = min_bytes_.needed_items(disjunct, state, count, depth);
-    const uint32_t more = disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1);
-    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)), more, more};
+    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar))};
+    out.leave_open(disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1));
     for (uint64_t k = count; k < count + needed.count && !out.unbounded; ++k) {
         const bool last = k >= disjunct.prefix.size();
         const Shortest* item = only_option(last ? disjunct.items : disjunct.prefix[k]);
@@ -226,10 +233,11 @@ Required ShortestValues::required_items(const ArrayDisjunct& disjunct, uint32_t 
     return out;
 }
 
-void ShortestValues::settle_shortest(const CountTokens& tokens) {
+void ShortestValues::settle_shortest(const VocabularyTables& tables) {
     if (!min_bytes_.of_value.empty()) return;
     try {
-        settle_all(tokens);
+        spelling_.emplace(tables);
+        settle_all();
     } catch (...) {
         min_bytes_.of_value.clear();
         texts.clear();
@@ -238,10 +246,9 @@ void ShortestValues::settle_shortest(const CountTokens& tokens) {
     }
 }
 
-void ShortestValues::settle_all(const CountTokens& tokens) {
+void ShortestValues::settle_all() {
     min_bytes_.settle_min_bytes();
-    count_tokens_ = &tokens;
-    comma_tokens = tokens(comma());
+    comma_tokens = spelling_->count(comma());
     texts.resize(program_.values.size());
     plans.resize(program_.objects.size());
     std::vector<ValueId> order;
@@ -254,7 +261,6 @@ void ShortestValues::settle_all(const CountTokens& tokens) {
         find_shortest(id);
     }
     for (uint32_t disjunct = 0; disjunct < program_.objects.size(); ++disjunct) required_sums(disjunct);
-    settle_growth();
 }
 
 void ShortestValues::write_value(ValueId id, std::string& out) const {
@@ -287,120 +293,9 @@ void ShortestValues::write_value(ValueId id, std::string& out) const {
             out += '"' + property.key + '"' + colon();
             begin(property.options[0][0].value);
         } else {
-            begin(item_of(program_.arrays[shortest.disjunct], at));
+            begin(item(program_.arrays[shortest.disjunct], at)[0][0].value);
         }
     }
-}
-
-ValueId ShortestValues::item_of(const ArrayDisjunct& disjunct, uint64_t place) {
-    return (place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items)[0][0].value;
-}
-
-// ---- growth ---------------------------------------------------------------------------------------------------------
-
-// Whether each character of a string is a byte.
-static bool is_plain(const ByteSet& bytes) { return !bytes.has('\\') && bytes.words[2] == 0 && bytes.words[3] == 0; }
-
-// The most bytes needed after any place of a scalar.
-uint32_t ShortestValues::peak(const ValueNode& value) const {
-    // Bytes of a character that was begun, and of one in its shortest spelling; of one that is a byte.
-    constexpr uint64_t kBegun = 12, kCharacter = 6, kPlain = 1;
-    uint64_t most = value.literal == kEmpty ? 0 : program_.kernel().most_to_finish(value.literal);
-    if (most == kUnbounded) return kFar;
-    for (const StringDisjunct& disjunct : value.strings) {
-        if (!program_.string_possible(disjunct)) continue;
-        uint64_t chars = disjunct.min_chars;
-        if (!program_.kernel().is_any_string(disjunct.regex)) {
-            chars = program_.kernel().most_to_finish(disjunct.regex);
-            if (chars == kUnbounded || disjunct.min_chars > 0)
-                chars = std::max<uint64_t>(disjunct.max_chars, chars == kUnbounded ? 0 : chars);
-            if (chars >= kUnbounded) return kFar;
-            if (is_plain(program_.kernel().used_bytes(disjunct.regex))) {
-                most = std::max(most, chars * kPlain + 1);
-                continue;
-            }
-        }
-        most = std::max(most, kBegun + chars * kCharacter + 1);
-    }
-    return plus(most, 0);
-}
-
-// How many bytes a token can add to the need. It can only do so where it begins an optional part, or one alternative
-// where another is shorter.
-void ShortestValues::settle_growth() {
-    std::vector<bool> extra(program_.values.size(), false);
-    uint64_t longest_key = 0;
-    for (const ObjectPlan& plan : plans) longest_key = std::max<uint64_t>(longest_key, plan.longest_key);
-    bool known = tells_shortest();
-    for (size_t id = 0; id < program_.objects.size(); ++id) known &= mark_extra_members(id, extra);
-    for (const ArrayDisjunct& disjunct : program_.arrays) known &= mark_extra_items(disjunct, extra);
-    if (!known) {
-        growth_ = {};
-        return;
-    }
-    uint64_t local = 0, opened = 0, begun = 0;
-    for (ValueId id = 0; id < program_.values.size(); ++id) {
-        const ValueNode& value = program_.values[id];
-        if (!value.productive) continue;
-        local = std::max<uint64_t>(local, peak(value));
-        const size_t ways =
-            value.objects.size() + value.arrays.size() + value.strings.size() + (value.literal != kEmpty);
-        if (ways == 1 && !extra[id]) continue;
-        if (extra[id]) begun = std::max<uint64_t>(begun, texts[id].tokens < kFar ? min_bytes_.of_value[id] : kFar);
-        opened = std::max<uint64_t>(opened, most_opened(value));
-    }
-    // Bytes of a key of any name that was begun and is not used, its quote and colon; of the comma of a member that is
-    // not required, with its space.
-    constexpr uint64_t kExtraKey = 24, kComma = 4;
-    growth_.opened = plus(opened, 0);
-    growth_.local = plus(std::max(local, begun + longest_key + kExtraKey), kComma);
-}
-
-void ShortestValues::mark(const std::vector<Option>& options, std::vector<bool>& extra) {
-    for (const Option& option : options) extra[option.value] = true;
-}
-
-// Mark the values of members that an object does not require. Returns false if the cost of its members is unknown.
-bool ShortestValues::mark_extra_members(size_t id, std::vector<bool>& extra) const {
-    const ObjectDisjunct& disjunct = program_.objects[id];
-    bool known =
-        disjunct.final.size() == 1 && disjunct.groups.empty() && plans[id].from[0].count >= disjunct.min_properties;
-    for (const Property& property : disjunct.properties)
-        if (!property.required || property.options.size() != 1 || property.options[0].size() != 1)
-            for (const auto& options : property.options) mark(options, extra);
-    for (const ExtraKeys& keys : disjunct.extras) {
-        bool possible = false;
-        for (const auto& options : keys.options)
-            mark(options, extra), possible |= min_bytes_.min_bytes_option(options, 0) < kFar;
-        known &= !possible || (keys.open && program_.kernel().is_any_string(keys.regex));
-    }
-    return known;
-}
-
-bool ShortestValues::mark_extra_items(const ArrayDisjunct& disjunct, std::vector<bool>& extra) {
-    for (size_t k = 0; k < disjunct.prefix.size(); ++k)
-        for (const auto& options : disjunct.prefix[k])
-            if (k >= disjunct.min_items || options.size() != 1) mark(options, extra);
-    if (disjunct.max_items > disjunct.min_items)
-        for (const auto& options : disjunct.items) mark(options, extra);
-    return disjunct.final.size() == 1 && !disjunct.unique;
-}
-
-// Bytes that the opening bracket of a container of the value can add.
-uint32_t ShortestValues::most_opened(const ValueNode& value) {
-    uint32_t most = 0;
-    auto open = [&](const Needed& needed, const Required& required) {
-        most = std::max(most, required.unbounded ? kFar : min_bytes_.closed(needed));
-    };
-    for (uint32_t id : value.objects)
-        open(min_bytes_.needed_members(program_.objects[id], nullptr, 0), required_members(id, 0));
-    for (uint32_t id : value.arrays)
-        open(min_bytes_.needed_items(program_.arrays[id], 0, 0, 0), required_items(program_.arrays[id], 0, 0, 0));
-    return most;
-}
-
-uint32_t ShortestValues::growth(uint32_t brackets) const {
-    return plus(growth_.local, uint64_t{brackets} * growth_.opened);
 }
 
 }  // namespace schemagen

@@ -13,6 +13,7 @@
 // less than the fewest tokens that spell that text. Parts are priced apart: tokens across their borders only make it
 // cheaper. An open container is priced as its bracket and its required members, so that opening it adds nothing.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "json/min_bytes.hpp"
 #include "json/positions.hpp"
 #include "json/program.hpp"
+#include "vocabulary/spelling.hpp"
 
 namespace schemagen {
 
@@ -36,10 +38,16 @@ struct Shortest {
     std::string text;        // all of it, or the opening bracket
 };
 
+// Of a key with its quotes and the colon.
+struct KeyTokens {
+    uint32_t all, most;  // of all of it, and of any rest of it
+};
+
 struct ObjectPlan {
     std::vector<Required> from;   // [property]: of it and those declared after it; then of none
+    std::vector<KeyTokens> keys;  // [property]
     std::vector<uint32_t> order;  // of the required properties in the shortest text
-    uint32_t longest_key = 0;
+    uint32_t most_key = 0;        // tokens of the rest of a key
 };
 
 constexpr uint32_t kMostScalar = 4096;   // bytes of a string or number whose text is looked for
@@ -58,10 +66,12 @@ public:
     // Bytes of the shortest value of an option; kFar if one of that length is not sure to exist.
     uint32_t sure_bytes(const std::vector<Option>& options) const;
     Required required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
-    void settle_shortest(const CountTokens& tokens);
+    void settle_shortest(const VocabularyTables& tables);
     void write_value(ValueId id, std::string& out) const;
-    static ValueId item_of(const ArrayDisjunct& disjunct, uint64_t place);
-    uint32_t growth(uint32_t brackets) const;
+    static const Options& item(const ArrayDisjunct& disjunct, uint64_t place) {
+        return place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items;
+    }
+    Required required_members(uint32_t disjunct);
 
     std::vector<Shortest> texts;    // [value]
     std::vector<ObjectPlan> plans;  // [object]
@@ -78,23 +88,14 @@ private:
     void enter(Search& search, Shortest::Kind kind, uint32_t disjunct, const Required& inside) const;
     const Shortest* only_option(const Options& options) const;
     const std::vector<Required>& required_sums(uint32_t disjunct);
-    Required price(const Property& property) const;
-    Required required_members(uint32_t disjunct, uint32_t place);
-    void settle_all(const CountTokens& tokens);
-    uint32_t peak(const ValueNode& value) const;
-    void settle_growth();
-    static void mark(const std::vector<Option>& options, std::vector<bool>& extra);
-    bool mark_extra_members(size_t id, std::vector<bool>& extra) const;
-    static bool mark_extra_items(const ArrayDisjunct& disjunct, std::vector<bool>& extra);
-    uint32_t most_opened(const ValueNode& value);
+    KeyTokens key_tokens(const std::string& key) const;
+    Required price(const Property& property, uint32_t key) const;
+    void settle_all();
 
     JsonProgram& program_;
     Gaps& gaps_;
     MinBytes& min_bytes_;
-    const CountTokens* count_tokens_ = nullptr;
-    struct {
-        uint32_t opened = kFar, local = kFar;  // bytes that a bracket adds to the need, and the rest of a token
-    } growth_;
+    std::optional<Spelling> spelling_;  // while the texts are settled
 };
 
 }  // namespace schemagen

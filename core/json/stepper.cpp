@@ -275,14 +275,6 @@ bool Stepper::close_key(Configuration& config, Arena& arena) {
     return true;
 }
 
-bool Stepper::may_be_used(const Configuration& config) {
-    if (!config.frame->used) return false;
-    const std::string text = text_since(config.key, nullptr);
-    for (const UsedKey* used = config.frame->used; used; used = used->previous)
-        if (used->text.starts_with(text)) return true;
-    return false;
-}
-
 // Remember an extra key. Where no prefix has only finitely many keys below it, a repeated key is refused at its closing
 // quote; elsewhere it is taken out of the language, or the text could run into a prefix with no key left.
 void Stepper::use_extra_key(Frame* frame, const Configuration& config, Arena& arena) {

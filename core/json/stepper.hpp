@@ -25,8 +25,6 @@ public:
     Bits literal_satisfied(const Configuration& config);
     bool close_key(Configuration& config, Arena& arena);
     bool close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
-    // Whether an extra key so far begins like the key that is being read.
-    static bool may_be_used(const Configuration& config);
     bool accepting(const Configuration& config);
     ByteSet next_bytes(const Configuration& config);
 

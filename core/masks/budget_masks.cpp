@@ -37,7 +37,6 @@ BudgetMasks::BudgetMasks(Completions& ends, Automaton& automaton, const Vocabula
 // The numbers of configurations may change between two masks, not within one.
 void BudgetMasks::prepare() {
     ends_.make_room();
-    if (epoch_ == 0) growth_ = guide_.growth(tables_.most_brackets());
     if (epoch_ != ends_.epoch()) most_.clear();
     if (epoch_ != ends_.epoch() || most_used_up_.size() > kMostUsedUp) most_used_up_.clear();
     epoch_ = ends_.epoch();
@@ -72,13 +71,17 @@ uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, 
     };
     if (automaton_.accepting(config)) return 0;
     if (const uint32_t most = ends_.most(config); suffices(most)) return most;
+    if (const auto exact = ends_.told(config)) return *exact;
     if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
-    if (const uint32_t told = most_told(config); suffices(told)) return told;
+    const uint32_t told = most_told(config);
+    if (suffices(told)) return told;
     const uint32_t least = ends_.bound(config);
     if (least > uint64_t{budget} * longest_) {
         needs_.last = std::min(needs_.last, budget + 1);
         return kNever;
     }
+    if (told == kNever && ends_.has_work())
+        if (const uint32_t some = some_end(config, budget, arena); suffices(some)) return some;
     const uint32_t need = ends_.has_work() ? ends_.needed(config, arena) : kNever;
     if (need != kNever || ends_.has_work()) return need;
     return least + kSlack <= budget ? budget : kNever;
@@ -397,31 +400,8 @@ void BudgetMasks::read_tails(const Configuration& following, Arena& arena, const
     });
 }
 
-// Every token that can be read and leaves enough of `budget`. Returns false if that took too long: then a token only
-// fits where the bounds show it.
-template <class Visit>
-bool BudgetMasks::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
-    Configuration last;
-    bool asked = false, fit = false;
-    ends_.limit_work(kMostWork);
-    walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& at) {
-        each_end(tables_.all(), node, at, arena, [&](const Tokens& tokens, const Configuration& next) {
-            if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
-            if (fit) visit(tokens);
-            last = next;
-            asked = next.frame == config.frame;
-        });
-    });
-    return ends_.end_work();
-}
-
-// Decided by the needs of the containers, and the most that one token may add to them.
-bool BudgetMasks::is_surely_far(const Configuration& config, uint32_t budget) const {
-    return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(config)} + growth_ < budget;
-}
-
 bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
-    if (is_surely_far(config, budget)) return true;
+    if (guide_.most_after_token(config) < budget) return true;
     if (epoch_ != ends_.epoch()) return false;
     return known_most(config, ends_.known_number(config)) <= budget;
 }
@@ -430,6 +410,14 @@ bool BudgetMasks::is_far(const Configuration& config, uint32_t budget) const {
 uint32_t BudgetMasks::most_told(const Configuration& config) const {
     const uint32_t bytes = is_told() ? engine_->most_bytes(config) : Automaton::kFar;
     return bytes < Automaton::kFar ? bytes : kNever;
+}
+
+// Bytes of some text to the end, if no more than a budget of tokens; else kNever.
+uint32_t BudgetMasks::some_end(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (automaton_.facets().counts_tokens || !ends_.spelling().spells_all() || ends_.bound(config) > budget)
+        return kNever;
+    const uint32_t bytes = ends_.some_end(config, budget, arena);
+    return bytes <= budget ? bytes : kNever;
 }
 
 // Whether a budget is far by the engine.
@@ -473,15 +461,6 @@ uint32_t BudgetMasks::keep_to_text(const Configuration& config, uint32_t* words,
     return keep_text(config, words, arena);
 }
 
-// Whether a text can be finished within `budget` tokens. The exact number is computed only if the bounds leave it open.
-bool BudgetMasks::fits(const Configuration& config, uint32_t budget, Arena& arena) {
-    if (ends_.most(config) <= budget) return true;
-    if (automaton_.accepting(config)) return true;
-    const uint64_t least = std::max(automaton_.min_bytes(config), 1u);
-    if (least > uint64_t{budget} * longest_) return false;
-    return ends_.needed(config, arena) <= budget;
-}
-
 // Whether it takes every token that any configuration with its identity takes.
 bool BudgetMasks::takes_most(const Configuration& config, Arena& arena) {
     const Arena::Mark mark = arena.mark();
@@ -510,14 +489,15 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     if (is_told_far(config, budget, arena)) return allowed;
     const bool accepting = automaton_.accepting(config);
     const uint32_t most = ends_.most(config);
-    if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
-    const bool wide = Completions::is_wide(most);
-    bool by_text = guide_.text_matters(config);
-    const bool is_enough = most <= budget && (wide || !by_text);
-    const uint32_t least = std::min(most_told(config), is_enough ? most : ends_.needed(config, arena, promised_));
+    if (most < Automaton::kFar && guide_.most_after_token(config) < budget) return allowed;
+    bool by_text = guide_.text_matters(config) && !ends_.told(config);
+    const uint32_t told = most_told(config);
+    uint32_t least = std::min(most, told);
+    if (least > budget && told == kNever) least = some_end(config, budget, arena);
+    if (by_text && budget > uint64_t{least} + kSlack) return allowed;
+    if (least > budget || by_text) least = std::min(told, ends_.needed(config, arena, promised_));
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
-    if (wide) return keep_places(config, budget, words, arena);
     if (!by_text) {
         if (is_far(config, budget)) return allowed;
         if (is_alone(config, arena)) {
@@ -532,18 +512,6 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     }
     const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());
     // A text that is not the shortest may not be found again from the middle.
-    return left || accepting ? left : keep_to_text(config, words, arena);
-}
-
-// Leave the tokens after which the bounds show that the rest fits.
-uint32_t BudgetMasks::keep_places(const Configuration& config, uint32_t budget, uint32_t* words, Arena& arena) {
-    std::vector<uint32_t> kept(tables_.words(), 0);
-    each_place(config, budget - 1, arena, [&](const Tokens& tokens) { tokens.add_to(kept.data(), tables_.words()); });
-    const bool accepting = automaton_.accepting(config);
-    for (uint32_t id : tables_.eos())
-        if (accepting) set_bit(kept.data(), id);
-    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] &= kept[w];
-    const uint32_t left = count_bits(words, tables_.words());
     return left || accepting ? left : keep_to_text(config, words, arena);
 }
 

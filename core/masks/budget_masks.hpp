@@ -12,11 +12,11 @@
 // grammar near the end of a budget, and for all of them far from it.
 //
 // Most tokens of a mask need no search: the text may end after them, or a bound of the rest fits in the budget, or the
-// rest was counted, or its end is further away than the rest of the budget reaches with the longest token. If the work
-// allowed for one mask does not suffice for the others, a machine whose places have exact identities (`is_alone`) keeps
-// the tokens known to fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the
-// shortest text. On other machines such a mask is not restricted far from the end of the budget, and reduced to the
-// shortest text near it.
+// rest was counted, or is told from the schema (CompletionGuide::fewest_tokens), or some end of it is found soon, or
+// its end is further away than the rest of the budget reaches with the longest token. If the work allowed for one mask
+// does not suffice for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to
+// fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other
+// machines such a mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -98,7 +98,7 @@ private:
         std::vector<std::shared_ptr<const StringRest>> owners;  // of what the tokens refer to
         uint32_t most = 0;
         uint32_t first = 0, last = UINT32_MAX;  // the budgets for which bounds were enough
-        void clear() { *this = {}; }
+        void clear() { each.clear(), owners.clear(), most = first = 0, last = UINT32_MAX; }
         void add(const Tokens& tokens, uint32_t need) {
             each.emplace_back(tokens, need);
             most = std::max(most, need);
@@ -107,12 +107,11 @@ private:
     void prepare();
     uint32_t known_most(const Configuration& config, uint32_t id) const;
     void note_most(const Configuration& config, uint32_t most);
-    bool is_surely_far(const Configuration& config, uint32_t budget) const;
     // Whether the bytes that the engine tells are as many tokens at most.
     bool is_told() const { return engine_ && ends_.spelling().spells_all(); }
     uint32_t most_told(const Configuration& config) const;
+    uint32_t some_end(const Configuration& config, uint32_t budget, Arena& arena);
     bool is_told_far(const Configuration& config, uint32_t budget, Arena& arena);
-    bool fits(const Configuration& config, uint32_t budget, Arena& arena);
     bool takes_most(const Configuration& config, Arena& arena);
     bool is_alone(const Configuration& config, Arena& arena);
     uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
@@ -125,7 +124,6 @@ private:
     uint32_t tighten_by_need(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
                              Arena& arena);
     uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
-    uint32_t keep_places(const Configuration& config, uint32_t budget, uint32_t* words, Arena& arena);
     uint32_t keep_ends(uint32_t* words);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
     template <class Visit>
@@ -146,8 +144,6 @@ private:
     template <class Ask>
     void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
     void split_by(const Needs& needs, uint32_t budget);
-    template <class Visit>
-    bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
     Completions& ends_;
     Automaton& automaton_;
@@ -165,7 +161,6 @@ private:
     std::vector<Needs> known_needs_;                         // of these
     const uint32_t longest_;                                 // bytes of a token
     std::string promised_;                                   // see `tighten`
-    uint32_t growth_ = Automaton::kFar;                      // Automaton::growth, once prepared
     // Most tokens that may be needed from a configuration, the next one included, or an upper bound; kUnasked if it is
     // not known, kGivenUp if the searches for it took too long.
     std::vector<uint32_t> most_;                           // by its number, where nothing is used up

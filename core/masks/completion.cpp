@@ -1,7 +1,6 @@
 #include "masks/completion.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <queue>
 #include <string_view>
@@ -17,26 +16,14 @@ namespace schemagen {
 
 namespace {
 
+static_assert(Spelling::kFar == Automaton::kFar);
+
 constexpr uint32_t kMostSteps = 50'000;         // of one search; a step takes about 1 us
 constexpr uint32_t kStepsPerByte = 16;          // and for each byte of the text so far: a long way is not wrong
 constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
 constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
-
-// The bytes that two texts have in common at their ends.
-size_t common_suffix(std::string_view left, std::string_view right) {
-    constexpr size_t kBlock = 64;
-    const size_t most = std::min(left.size(), right.size());
-    size_t common = 0;
-    auto same = [&](size_t count) {
-        return std::memcmp(left.data() + left.size() - common - count, right.data() + right.size() - common - count,
-                           count) == 0;
-    };
-    while (common + kBlock <= most && same(kBlock)) common += kBlock;
-    while (common < most && same(1)) ++common;
-    return common;
-}
 
 }  // namespace
 
@@ -48,7 +35,7 @@ void Completions::prepare() {
     if (spelling_) return;
     spelling_.emplace(tables_);
     longest_ = std::max(tables_.longest_token(), 1u);
-    guide_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
+    guide_.settle_shortest(tables_);
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
@@ -273,6 +260,61 @@ void Completions::keep_way_to(const std::vector<Reached>& reached, uint32_t node
     keep_path(0);
 }
 
+// Depth first, no further than `limit` bytes: at each place first the bytes that bring the lower bound down. Where that
+// is not too low by much, this goes straight to an end.
+uint32_t Completions::some_end(const Configuration& config, uint32_t limit, Arena& arena) {
+    constexpr uint32_t kMost = 4'000;  // steps
+    const uint32_t start = number_of(config);
+    const auto known_end = [&](uint32_t id) {
+        return id == kNone ? Automaton::kFar : std::min(known_[id].upper, known_[id].some);
+    };
+    if (known_end(start) <= limit) return known_end(start);
+    if (start != kNone && known_[start].sought >= limit) return Automaton::kFar;
+    levels_.clear();
+    steps_ = 0;
+    uint32_t left = Automaton::kFar;  // bytes after the configuration that was found
+    const auto enter = [&](const Configuration& at, uint32_t most, const Arena::Mark& mark) {
+        const uint32_t id = number_of(at), least = bound(at, id);
+        const bool is_nearer = levels_.empty() || least < levels_.back().least;
+        if (least > most || (!levels_.empty() && is_nearer == levels_.back().is_away)) {
+            arena.release(mark);
+            return false;
+        }
+        levels_.push_back({at, id, most, 0, automaton_.next_bytes(at), mark, least});
+        left = least == 0 ? 0 : known_end(id);
+        return left <= most;
+    };
+    const Arena::Mark begin = arena.mark();
+    bool found = enter(config, limit, begin);
+    while (!found && !levels_.empty() && steps_ < kMost / guide_.step_cost()) {
+        Level& level = levels_.back();
+        const auto is_readable = [&](auto byte) { return level.bytes.has(byte) && spelling_->bytes().has(byte); };
+        while (level.next < 256 && !is_readable(static_cast<uint8_t>(level.next))) ++level.next;
+        if (level.next < 256) {
+            poll();
+            ++steps_;
+            const Arena::Mark mark = arena.mark();
+            Configuration next = level.config;
+            if (step(next, static_cast<uint8_t>(level.next++), arena))
+                found = enter(next, level.limit - 1, mark);
+            else
+                arena.release(mark);
+        } else if (!level.is_away) {
+            level.is_away = true;
+            level.next = 0;
+        } else {
+            arena.release(level.mark);
+            levels_.pop_back();
+        }
+    }
+    arena.release(begin);
+    spend(steps_);
+    if (!found && start != kNone) known_[start].sought = limit;
+    for (size_t depth = levels_.size(); found && depth-- > 0; ++left)
+        if (const uint32_t id = levels_[depth].id; id != kNone) known_[id].some = std::min(known_[id].some, left);
+    return found ? left - 1 : Automaton::kFar;
+}
+
 // Find a way to the end: `path_`, then the known rest of the configuration it leads to.
 bool Completions::complete(const Configuration& config, Arena& arena) {
     path_.clear();
@@ -300,10 +342,9 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
     return found;
 }
 
-// Adds the text from here to the end, if it can be told without a search; `always`: even where a search helps others.
-bool Completions::write(const Configuration& config, std::string& text, bool always) {
-    const uint32_t most = this->most(config);
-    if (most >= Automaton::kFar || !(always || is_wide(most) || guide_.has_many_orders(config))) return false;
+// Adds the text from here to the end, if it can be told without a search.
+bool Completions::write(const Configuration& config, std::string& text) {
+    if (most(config) >= Automaton::kFar) return false;
     const size_t before = text.size();
     if (guide_.write_shortest(config, text)) return true;
     text.resize(before);
@@ -325,7 +366,7 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
     while (!automaton_.accepting(at)) {
         if (text.size() > kMostBytes) return gave_up_ = true, false;
         const uint32_t here = number_of(at);
-        if ((here == kNone || known_[here].upper >= Automaton::kFar) && write(at, text, is_settled(here))) {
+        if ((here == kNone || known_[here].upper >= Automaton::kFar) && write(at, text)) {
             ids.push_back(here);
             ids.resize(text.size() + 1, kNone);
             return true;
@@ -396,7 +437,7 @@ std::string Completions::text(const Configuration& config, Arena& arena, const s
 std::string Completions::completion_text(const Configuration& config, Arena& arena, const std::string& promised) {
     std::string out;
     if (automaton_.accepting(config)) return out;
-    if (!write(config, out, false)) {
+    if (!write(config, out)) {
         std::vector<uint32_t> ids;
         Arena::Mark mark = arena.mark();
         if (!follow(config, arena, out, ids, true)) out.clear();
@@ -417,16 +458,10 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena, const st
 }
 
 uint32_t Completions::needed(const Configuration& config, Arena& arena) {
-    if (automaton_.accepting(config)) return 0;
+    if (const auto told = this->told(config)) return *told;
     uint32_t id = number_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
-    if (work_ > 0 && write(config, text, true)) {
-        spend(text.size());
-        const uint32_t told = count_written(std::move(text));
-        if (id != kNone) known_[id].tokens = told;
-        return told;
-    }
     std::vector<uint32_t> ids;
     const bool counts = automaton_.facets().counts_tokens;
     Arena::Mark mark = arena.mark();
@@ -449,15 +484,6 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
         known_[ids[k]].next = ids[k + 1];
     }
     return fewest[0];
-}
-
-// The fewest tokens of a text that was written out. Texts that are asked for one after another mostly have a long
-// suffix in common, whose counts are kept.
-uint32_t Completions::count_written(std::string text) {
-    written_counts_.resize(std::min(written_counts_.size(), common_suffix(text, written_) + 1));
-    spelling_->count_suffixes(text, written_counts_);
-    written_ = std::move(text);
-    return written_counts_.back();
 }
 
 // The fewest tokens that write the text, where the automaton counts tokens: breadth first over the places of the text.
@@ -501,6 +527,11 @@ uint32_t Completions::count_by_reading(const Configuration& config, const std::s
     }
     arena.release(mark);
     return spelling_->fewest_tokens(text)[0];
+}
+
+std::optional<uint32_t> Completions::told(const Configuration& config) {
+    if (automaton_.accepting(config)) return 0;
+    return spelling_->spells_all() ? guide_.fewest_tokens(config) : std::nullopt;
 }
 
 uint32_t Completions::most(const Configuration& config) {

@@ -25,8 +25,8 @@
 
 #include "automata/automaton.hpp"
 #include "automata/completion_guide.hpp"
-#include "masks/spelling.hpp"
 #include "util/key_table.hpp"
+#include "vocabulary/spelling.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
@@ -44,10 +44,7 @@ public:
     std::string text(const Configuration& config, Arena& arena, const std::string& promised = {});
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
-    uint64_t memory_bytes() const {
-        return known_.size() * sizeof(Known) + keys_.memory_bytes() + written_.capacity() +
-               written_counts_.capacity() * sizeof(uint32_t);
-    }
+    uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
 
     // The rest is for the masks of a budget (budget_masks.hpp), which ask many questions after one `make_room`.
     //
@@ -68,9 +65,11 @@ public:
     uint32_t bound(const Configuration& config) { return bound(config, number_of(config)); }
     // An upper bound of the tokens to the end; kFar and above if none is known.
     uint32_t most(const Configuration& config);
-    // Where much is left, hardly any two places are the same, so the results of one search do not help another. So the
-    // text is written out, if it can be told.
-    static bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
+    // `needed` where no search is.
+    std::optional<uint32_t> told(const Configuration& config);
+    // Bytes of some text to the end, perhaps a long one, if one of at most `limit` bytes is found soon; else kFar. Where
+    // that suffices, the shortest text need not be known.
+    uint32_t some_end(const Configuration& config, uint32_t limit, Arena& arena);
     // Let all searches together take so many steps, until the end of the work, which tells whether they sufficed.
     void limit_work(uint64_t steps) { work_ = steps; }
     bool end_work() { return std::exchange(work_, kNoLimit) > 0; }
@@ -79,10 +78,11 @@ public:
 
 private:
     static constexpr uint32_t kUnasked = UINT32_MAX - 1;
-    static constexpr uint32_t kWide = 512;  // tokens to the end from which on each place is one of its own
     static constexpr uint64_t kNoLimit = UINT64_MAX;
     struct Known {
         uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
+        uint32_t some = Automaton::kFar,
+                 sought = 0;  // bytes of some text to it, and the limit within which none was found
         uint32_t tokens = kUnasked;
         uint8_t byte = 0;       // the next one of the text, if `upper` is known
         uint32_t next = kNone;  // and where it leads, if `tokens` are settled
@@ -94,6 +94,8 @@ private:
         uint32_t next;  // byte to try
         ByteSet bytes;
         Arena::Mark mark;
+        uint32_t least = 0;    // of `some_end`: a lower bound of the bytes to the end,
+        bool is_away = false;  // and whether the bytes that lead nearer to it were tried
     };
     struct Reached {  // by `greedy_search`
         Configuration config;
@@ -112,7 +114,7 @@ private:
     }
     bool step(Configuration& config, uint8_t byte, Arena& arena);
     ByteSet bytes_to_try(const Configuration& config, uint32_t limit);
-    bool write(const Configuration& config, std::string& text, bool always);
+    bool write(const Configuration& config, std::string& text);
     bool complete(const Configuration& config, Arena& arena);
     Found search(const Configuration& config, uint32_t limit, Arena& arena);
     bool greedy_search(const Configuration& config, Arena& arena);
@@ -120,7 +122,6 @@ private:
     void keep_way_to(const std::vector<Reached>& reached, uint32_t node);
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids, bool whole);
     bool is_noted(uint32_t id) const;
-    uint32_t count_written(std::string text);
     uint32_t count_by_reading(const Configuration& config, const std::string& text, Arena& arena);
     std::vector<uint32_t> count_tokens(std::string_view text, uint32_t id) const;
 
@@ -134,8 +135,6 @@ private:
     std::vector<Known> known_;  // [number of its key]
     uint64_t epoch_ = 1;        // of these numbers
     std::vector<Level> levels_;
-    std::string written_;  // the last text that was written out, and the counts of its suffixes
-    std::vector<uint32_t> written_counts_;
     std::string path_;  // the text that the last search found, down to a known configuration
     uint32_t overshoot_ = 0, steps_ = 0;
     bool gave_up_ = false;      // whether the last search that found nothing did not look everywhere

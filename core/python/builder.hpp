@@ -17,7 +17,6 @@
 #include "context_free/counting_automaton.hpp"
 #include "context_free/embedded_automaton.hpp"
 #include "json/json_automaton.hpp"
-#include "masks/spelling.hpp"
 #include "python/languages.hpp"
 #include "python/rules.hpp"
 #include "runtime/matcher.hpp"
@@ -242,7 +241,7 @@ public:
         const std::vector<std::pair<std::string, bool>> terminals = rules.named_terminals();
         make_tables(rules);
         const Call call(*this);
-        if (!languages.empty()) prepare(languages, Spelling(*tables));
+        if (!languages.empty()) prepare(languages, *tables);
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
         for (const EmbeddedLanguage& language : languages)
@@ -371,11 +370,9 @@ private:
         }
         return out;
     }
-    static void prepare(EmbeddedLanguages& languages, const Spelling& spelling) {
+    static void prepare(EmbeddedLanguages& languages, const VocabularyTables& tables) {
         for (EmbeddedLanguage& language : languages) {
-            guide_of(*language.automaton).settle_shortest([&](const std::string& text) {
-                return spelling.count(text);
-            });
+            guide_of(*language.automaton).settle_shortest(tables);
             language.find_ends(dynamic_cast<const JsonAutomaton*>(language.automaton.get()) != nullptr);
         }
     }

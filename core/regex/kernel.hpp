@@ -30,6 +30,8 @@ public:
     std::optional<uint32_t> least_chars(NodeId node);
     // A superset of the bytes that its words are made of.
     ByteSet used_bytes(NodeId node) const;
+    // Whether each character of a shortest way to a word is one byte, except one that was begun. False if unknown.
+    bool ends_plainly(NodeId node) const;
     // Approximate, with the caches of this class. NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
     size_t memory_bytes() const;
 

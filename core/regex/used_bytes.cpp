@@ -1,6 +1,7 @@
 // Which bytes the words of a language are made of.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "regex/kernel.hpp"
 
@@ -34,6 +35,33 @@ ByteSet Kernel::used_by_chars(const Node& node) const {
         if (last >= 0x80) out.add(between(0x80, 0xFF));
     }
     return out;
+}
+
+bool Kernel::ends_plainly(NodeId root) const {
+    std::vector<NodeId> order{root};
+    std::unordered_set<NodeId> seen{root};
+    for (size_t at = 0; at < order.size(); ++at) {
+        poll();
+        const Node& node = nodes_[order[at]];
+        switch (node.kind) {
+            case Kind::kSubstring:
+            case Kind::kNumber:
+            case Kind::kNot: return false;
+            case Kind::kChars:
+                if (node.phase > Phase::kStartCanonical || !has_plain_ascii(node)) return false;
+                break;
+            case Kind::kAnd:  // two languages may have no such character in common
+                if (std::ranges::count_if(parts_of(order[at]),
+                                          [&](NodeId part) { return repeated_any(part) == kEmpty; }) > 1)
+                    return false;
+                break;
+            default: break;
+        }
+        if (node.kind != Kind::kChars && node.kind != Kind::kBytes)
+            for (NodeId part : parts_of(order[at]))
+                if (seen.insert(part).second) order.push_back(part);
+    }
+    return true;
 }
 
 // Nodes are made after those that they are made of: in the order of ids, all that a node needs is there.

@@ -294,6 +294,7 @@ VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, 
     all_ = build([this](uint32_t id) { return token(id); }, sorted);
     cut_slices();
     collect_tails(sorted);
+    collect_ends();
     static std::atomic<uint64_t> serials{0};
     serial_ = ++serials;
 }
@@ -452,6 +453,19 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
     tails_ = build([this](uint32_t id) { return tail_texts_[id]; }, order);
 }
 
+void VocabularyTables::collect_ends() {
+    std::vector<std::string_view> ends;
+    for (uint32_t id : all_.tokens) {
+        const std::string_view text = token(id);
+        for (size_t at = 1; at < text.size(); ++at)
+            if (is_border(text[at])) ends.push_back(text.substr(at));
+    }
+    std::ranges::sort(ends);
+    std::vector<uint32_t> order(ends.size());
+    std::iota(order.begin(), order.end(), 0u);
+    ends_ = build([&](uint32_t id) { return ends[id]; }, order);
+}
+
 // Nodes are visited in the order of their ids.
 void VocabularyTables::list_endings() {
     first_ending_.assign(1, 0);
@@ -488,8 +502,8 @@ size_t VocabularyTables::memory_bytes() const {
         for (const auto& [_, trie] : kept_) kept += trie->memory_bytes();
     }
     return kept + slices_.chars.size() * 9 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 +
-           all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 +
-           tail_texts_.size() * 72;
+           all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + ends_.memory_bytes() +
+           plain_.size() * words() * 4 + tail_texts_.size() * 72;
 }
 
 }  // namespace schemagen

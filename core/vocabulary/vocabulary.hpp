@@ -163,6 +163,11 @@ public:
     uint32_t tail_of(uint32_t token_id, size_t length) const { return lookup(token(token_id).substr(length)); }
     uint32_t rest_of(uint32_t tail, size_t length) const { return lookup(tail_texts_[tail].substr(length)); }
     std::string_view tail_text(uint32_t tail) const { return tail_texts_[tail]; }
+    // Ends: the texts that tokens have from a border on, after something else. Their trie tells no ids.
+    static constexpr bool is_border(char byte) {
+        return byte == ',' || byte == '{' || byte == '}' || byte == '[' || byte == ']';
+    }
+    const Trie& ends() const { return ends_; }
     // Tokens and tails that may contain a whole key: two quotes.
     const std::vector<uint32_t>& tokens_with_key() const { return tokens_with_key_; }
     const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
@@ -182,12 +187,13 @@ private:
     void rank_plain(const std::vector<std::pair<uint32_t, uint8_t>>& plain);
     void collect_tails(const std::vector<uint32_t>& sorted);
     void list_endings();
+    void collect_ends();
 
     std::vector<char> bytes_;
     std::vector<uint32_t> offsets_;
     std::vector<uint32_t> eos_;
     bool has_marks_;
-    Trie all_, tails_, quoted_;
+    Trie all_, tails_, quoted_, ends_;
     SliceTree slices_;
     std::vector<uint32_t> sliced_;              // see slice_up_to
     std::vector<std::vector<uint32_t>> plain_;  // [k]: bitmask of plain tokens of at most k code points; the last: all

@@ -518,3 +518,75 @@ def test_a_rest_that_was_written_out_ends_a_search(count: int) -> None:
         assert token in mask_of(inside, vocabulary, budget=before)
         assert inside.accept_bytes(bytes([token]))
     assert inside.is_accepting()
+
+
+# ---- tokens of a rest that is told part by part ----------------------------------------------------------------------
+
+#: Many of them reach across the borders of members, items and brackets.
+_ACROSS = [
+    *(b'","', b'":"', b'":0', b'0,"', b'":0,"', b'"","', b'""', b'"]', b'],"', b'"],["', b"0,0", b"0,0,0", b"0]"),
+    *(b"[[", b"]]", b"],[", b"[]", b"[],[", b"},{", b'{"', b'},{"', b'":{"', b'":[', b'":[{"', b"}}", b"}}}", b"]}"),
+    *(b'b":0,"a', b',"a', b'a":', b', "', b'": ', b'": 0, "', b"0, ", b'{"a":0,"', b'0},{"a":0'),
+]
+_CROSSING_TOKENS = [*(bytes([byte]) for byte in range(256)), *_ACROSS, b""]
+_CROSSING = Vocabulary.from_tokens(_CROSSING_TOKENS, eos_token_ids=[len(_CROSSING_TOKENS) - 1])
+_POINT = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}
+
+
+def _object(properties, required, **more):
+    return {"type": "object", "properties": properties, "required": required, **more}
+
+
+_IN_PARTS = {
+    "strings": {"type": "array", "items": {"type": "string"}, "minItems": 37},
+    "numbers": {"type": "array", "items": {"type": "integer"}, "minItems": 64},
+    "a tuple": {
+        "type": "array",
+        "prefixItems": [{"type": "string"}, _POINT, {"type": "array"}],
+        "items": {"type": "array", "items": {"type": "integer"}, "minItems": 3},
+        "minItems": 9,
+    },
+    "points": {"type": "array", "items": _POINT, "minItems": 12},
+    "arrays in arrays": {
+        "type": "array",
+        "minItems": 3,
+        "items": {"type": "array", "minItems": 4, "items": {"type": "array", "items": _POINT, "minItems": 2}},
+    },
+    "many keys": _object({f"a{k}": {"type": "integer"} for k in range(25)}, [f"a{k}" for k in range(25)]),
+    "keys that begin others": _object(
+        {"a" * k: {"type": ["string", "integer"][k % 2]} for k in range(12)}, ["a" * k for k in range(12)]
+    ),
+    "all kinds": _object(
+        {
+            "b": {"type": "array", "items": {"type": "string"}, "minItems": 5},
+            "a": _POINT,
+            "": {"type": "boolean"},
+            "c": _object({"d": _object({"a": _POINT}, ["a"])}, ["d"], additionalProperties=False),
+            "z": {"type": "string", "minLength": 3},
+            "optional": {"type": "array", "minItems": 8},
+        },
+        ["b", "a", "", "c", "z"],
+    ),
+}
+
+
+@pytest.mark.parametrize("whitespace", ["compact", "spaced"])
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("spec", _IN_PARTS.values(), ids=_IN_PARTS)
+def test_a_rest_takes_as_many_tokens_as_its_text(spec, order, whitespace):
+    """Wherever a text stands; its parts are counted one after the other, and tokens reach across their borders."""
+    pieces = [token for token in _CROSSING_TOKENS if token]
+    grammar = schemagen.compile(spec, _CROSSING, cache=None, property_order=order, whitespace=whitespace)
+    shorter = 0
+    for seed in range(4):
+        rng, matcher = random.Random(seed), grammar.matcher()
+        for _ in range(120):
+            text = matcher.shortest_completion()
+            assert matcher.tokens_to_finish() == fewest_tokens(text, pieces), text
+            shorter += matcher.tokens_to_finish() < len(text)
+            going_on = [token for token in matcher.allowed_tokens() if token not in _CROSSING.eos_token_ids]
+            if not going_on:
+                break
+            along = [token for token in going_on if text.startswith(_CROSSING_TOKENS[token])]
+            matcher.accept_token(rng.choice(along if along and rng.random() < 0.7 else going_on))
+    assert shorter > 30

@@ -1,4 +1,4 @@
-"""Budgets where a key is read: one that is declared, one that was used, or any other."""
+"""Budgets where a key is read (one that is declared, one that was used, or any other), or a string with a pattern."""
 
 from __future__ import annotations
 
@@ -77,3 +77,23 @@ def test_masks_are_those_of_each_token_by_itself(schema, order, begun):
         fits = {token for token, tokens in needed.items() if tokens < budget}
         assert mask_of(matcher, VOCABULARY, budget=budget) == fits
         assert _needed(matcher) == needed
+
+
+#: From most places in them, most letters lead to one and the same place.
+PATTERNS = ["ab", "ab|ba", "^[^x]*ab$", "a(x|b)*b", "xab.*xx", "^(ab?|[^ab])*$"]
+
+
+@pytest.mark.parametrize("lengths", [{}, {"minLength": 4}, {"minLength": 2, "maxLength": 6}], ids=str)
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("begun", ['"', '"a', '"ex', '"xa', '"x\\'])
+def test_masks_in_strings_are_those_of_each_token_by_itself(pattern, lengths, begun):
+    """The tokens that go on alike from another place of the pattern are asked as one, with the few that do not."""
+    schema = {"type": "string", "pattern": pattern, **lengths}
+    for order in range(2):
+        alone = _after(schema, "any", begun.encode())
+        if alone is None:
+            pytest.skip("no text of the schema begins so")
+        needed = _needed(alone)
+        for budget in range(alone.tokens_to_finish(), max(needed.values()) + 2)[:: 1 - 2 * order]:
+            fits = {token for token, tokens in needed.items() if tokens < budget}
+            assert mask_of(alone, VOCABULARY, budget=budget) == fits
