@@ -34,6 +34,8 @@ public:
     virtual bool after_close(const Configuration& inside, uint32_t how, Configuration& out, Arena& arena) = 0;
     // Where the set of tails that may follow the container is remembered (`kFirst` only).
     virtual uint32_t& tails_of(const Configuration& config) const = 0;
+    // Go to the container around that of a configuration, whatever is read there. Returns false if there is none.
+    virtual bool leave(Configuration& config) const = 0;
     // The state of the string automaton inside a number or literal name whose text does not matter; 0 elsewhere.
     virtual uint32_t literal_state(const Configuration& config) const = 0;
     // Move to after the closing quote, as if `chars` more code points had led to `state`. Returns false if it may not

@@ -45,6 +45,12 @@ bool Containers::after_close(const Configuration& inside, uint32_t how, Configur
 
 uint32_t& Containers::tails_of(const Configuration& config) const { return config.frame->tails; }
 
+bool Containers::leave(Configuration& config) const {
+    if (!config.frame->parent) return false;
+    config.frame = config.frame->parent;
+    return true;
+}
+
 bool Containers::is_text_dependent(const Configuration& config) const { return config.frame->tracking; }
 
 // Tokens can be looked up by automaton state inside strings, and in keys as far as they are extra ones.

@@ -24,6 +24,7 @@ public:
     Configuration detached(const Configuration& config, Arena& arena) override;
     bool after_close(const Configuration& inside, uint32_t how, Configuration& out, Arena& arena) override;
     uint32_t& tails_of(const Configuration& config) const override;
+    bool leave(Configuration& config) const override;
     bool is_text_dependent(const Configuration& config) const override;
     StringBody string_body(const Configuration& config, uint32_t longest) override;
     StringBody free_of_text(const Configuration& config) override;

@@ -27,6 +27,7 @@ public:
     Configuration detached(const Configuration& config, Arena&) override { return config; }
     bool after_close(const Configuration&, uint32_t, Configuration&, Arena&) override { return false; }
     uint32_t& tails_of(const Configuration&) const override { return tails_; }
+    bool leave(Configuration&) const override { return false; }
     uint32_t literal_state(const Configuration&) const override { return 0; }
     bool close_string(Configuration&, uint32_t, uint32_t, Arena&) override { return false; }
     Configuration as_declared_key(const Configuration& config) override { return config; }

@@ -156,13 +156,24 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
     return made;
 }
 
-// The set of tails that may follow the container around `inside` when it was closed in that way.
+// The set of tails that may follow the container around `inside` when it was closed in that way. That depends on those
+// of the containers around it, which come first: any number of them may be open.
 uint32_t Masks::tails(const Configuration& inside, uint32_t how, Arena& arena) {
-    uint32_t& known = view_.tails_of(inside);
-    if (how == ContainerView::kFirst && known != UINT32_MAX) return known;
+    if (how == ContainerView::kFirst && view_.tails_of(inside) != UINT32_MAX) return view_.tails_of(inside);
+    std::vector<Configuration> around;
+    for (Configuration at = inside; view_.leave(at) && view_.tails_of(at) == UINT32_MAX;) around.push_back(at);
+    for (; !around.empty(); around.pop_back()) {
+        const Arena::Mark mark = arena.mark();
+        find_tails(around.back(), ContainerView::kFirst, arena);
+        arena.release(mark);
+    }
+    return find_tails(inside, how, arena);
+}
+
+uint32_t Masks::find_tails(const Configuration& inside, uint32_t how, Arena& arena) {
     Configuration following;
-    uint32_t found = view_.after_close(inside, how, following, arena) ? tails_after(following, arena) : 0;
-    if (how == ContainerView::kFirst) known = found;
+    const uint32_t found = view_.after_close(inside, how, following, arena) ? tails_after(following, arena) : 0;
+    if (how == ContainerView::kFirst) view_.tails_of(inside) = found;
     return found;
 }
 

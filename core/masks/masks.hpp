@@ -90,6 +90,7 @@ private:
     bool add_listed(LocalMask& mask, const Configuration& from, Arena& arena);
     std::shared_ptr<const LocalTails> local_tails(const Configuration& following, Arena& arena);
     uint32_t tails(const Configuration& inside, uint32_t how, Arena& arena);
+    uint32_t find_tails(const Configuration& inside, uint32_t how, Arena& arena);
     uint32_t tails_after(const Configuration& following, Arena& arena);
     const std::vector<uint32_t>& through(Exits& exits, uint32_t set, const Configuration& config);
     void copy_base(const LocalMask& mask, uint32_t* words) const;

@@ -590,3 +590,28 @@ def test_a_rest_takes_as_many_tokens_as_its_text(spec, order, whitespace):
             along = [token for token in going_on if text.startswith(_CROSSING_TOKENS[token])]
             matcher.accept_token(rng.choice(along if along and rng.random() < 0.7 else going_on))
     assert shorter > 30
+
+
+_TREE = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"type": "array", "items": {"$ref": "#"}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "opening", "closing"),
+    [
+        ({"type": "array", "items": {"$ref": "#"}}, b"[", b"]"),
+        (_TREE, b'{"a":', b"{}"),
+        (_TREE, b'{"new":', b"0}"),
+        (_TREE, b'{"b":[', b"]}"),
+    ],
+    ids=["arrays", "members", "new members", "both"],
+)
+def test_any_number_of_containers_may_be_open(schema, opening, closing, bundled_vocabulary):
+    """Masks of what follows them, with a budget or without one, need no stack of their own."""
+    depth = 70_000
+    matcher = schemagen.compile(schema, bundled_vocabulary, cache=None).matcher()
+    assert matcher.accept_bytes(opening * depth + closing)
+    brackets = {bundled_vocabulary.tokens.index(bracket) for bracket in (b"]", b"}")}
+    assert mask_of(matcher, bundled_vocabulary) & brackets
+    least = matcher.tokens_to_finish()
+    assert depth / 8 < least <= 2 * depth
+    assert mask_of(matcher, bundled_vocabulary, budget=least)
