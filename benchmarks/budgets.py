@@ -21,6 +21,10 @@ their tokens:
 
     python benchmarks/budgets.py --only schemas --data maskbench.jsonl.gz --sample 500 --tokenizer llama3
 
+Large texts of schemas that require much follow, within the same budgets:
+
+    python benchmarks/budgets.py --only large --tokenizer llama3
+
 At last come texts of grammars over the same vocabulary, in the dialect of llguidance, each read by a new grammar: without a
 budget, within twice the tokens of the text, and within exactly its tokens.
 
@@ -216,11 +220,10 @@ def measure_schemas(
 
     times = list[float]()
     for case in cases:
-        text = next((harness.text_of(test["data"]) for test in case["tests"] if test["valid"]), None)
-        with contextlib.suppress(schemagen.errors.SchemagenError):
-            grammar = schemagen.compile(case["schema"], vocabulary, cache=None)
-            if text is not None:
-                times += walk_tokens(grammar, harness.tokens_of(tokenizer, text), most)
+        texts = (harness.text_of(test["data"]) for test in case["tests"] if test["valid"])
+        with contextlib.suppress(schemagen.errors.SchemagenError, StopIteration):
+            ids = harness.tokens_of(tokenizer, next(texts))
+            times += walk_tokens(schemagen.compile(case["schema"], vocabulary, cache=None), ids, most)
     return {"masks": len(times), "us": harness.aggregate(times)}
 
 
@@ -235,6 +238,31 @@ def walk_tokens(grammar: schemagen.Grammar, ids: list[int], most: float) -> list
         if not matcher.accept_token(token):
             break
     return times
+
+
+_STRINGS = {"type": "array", "items": {"type": "string"}, "minItems": 5000}
+#: Name -> order of keys, the schema, and a text of it.
+LARGE: dict[str, tuple[str, dict[str, Any], str]] = {
+    "2,000 keys, any order": ("any", _required(2000), _members(2000, random.Random(1), shuffled=True)),
+    "10,000 nested objects": ("schema", _nested(10_000), '{"a":' * 10_000 + "17" + "}" * 10_000),
+    "minItems 5,000": ("schema", _STRINGS, "[" + ",".join(['""'] * 5000) + "]"),
+}
+
+
+def large_cases() -> dict[str, tuple[str, float]]:
+    """Return by name a large case, and how many times its tokens its budget has; 0 for no budget."""
+    kinds = {"no budget": 0.0, "1.5 x": 1.5, "its tokens": 1.0}
+    return {f"large, {name}, {kind}": (name, most) for name in LARGE for kind, most in kinds.items()}
+
+
+def measure_large(vocabulary: schemagen.Vocabulary, tokenizer: Any, name: str, most: float) -> dict[str, Any]:
+    """Return the CPU microseconds of the masks along a large text."""
+    import schemagen
+
+    order, schema, text = LARGE[name]
+    grammar = schemagen.compile(schema, vocabulary, property_order=order, cache=None)
+    times = walk_tokens(grammar, harness.tokens_of(tokenizer, text), most)
+    return {"masks": len(times), "us": harness.aggregate(times)}
 
 
 #: The grammars of `grammars.cases` whose masks are made within a budget.
@@ -313,6 +341,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     schemas = harness.cases(options.data, options.sample, options.seed)
     found |= measured(SCHEMAS, lambda case: measure_schemas(vocabulary, tokenizer, schemas, SCHEMAS[case]))
+    large = large_cases()
+    found |= measured(large, lambda case: measure_large(vocabulary, tokenizer, *large[case]))
     kinds = grammar_cases()
     found |= measured(kinds, lambda case: measure_grammar(vocabulary, tokenizer, *kinds[case]))
     settings = {"window": options.window, **harness.data_settings(options, len(schemas))}
