@@ -39,7 +39,7 @@ public:
     // threads may ask at once.
     virtual uint32_t most_after_token(const Configuration&) const { return Automaton::kFar; }
     // The fewest tokens of the shortest completion, the first of the shortest, where every byte is a token; nothing if
-    // a search is needed.
+    // a search is needed. Not called where `most_tokens` knows no bound.
     virtual std::optional<uint32_t> fewest_tokens(const Configuration&) { return std::nullopt; }
     // Append the shortest completion, the first of the shortest. Returns false, with any text appended, if a search is
     // needed.

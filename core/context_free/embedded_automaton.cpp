@@ -384,8 +384,9 @@ uint64_t EmbeddedAutomaton::memory_bytes() const {
 }
 
 void EmbeddedAutomaton::settle_shortest(const VocabularyTables& tables) {
-    if (std::exchange(is_settled_, true)) return;
+    if (is_settled_) return;
     for (const EmbeddedLanguage& language : languages_) guide_of(*language.automaton).settle_shortest(tables);
+    is_settled_ = true;
 }
 
 // It does if it does in any embedded text.

@@ -8,15 +8,6 @@ namespace schemagen {
 
 namespace {
 
-// Whether some token has a whole key.
-bool has_keys(const VocabularyTables& tables) {
-    return std::ranges::any_of(tables.tokens_with_key(), [&](uint32_t id) {
-        const std::string_view text = tables.token(id);
-        const size_t border = text.find_first_of(",{"), quote = text.find('"', border);
-        return border != text.npos && quote != text.npos && text.find(':', text.find('"', quote + 1)) != text.npos;
-    });
-}
-
 // Whether the cost of what an array or object still has to take is known.
 bool is_counted(const Options& options) { return options.size() == 1 && options[0].size() == 1; }
 
@@ -162,7 +153,7 @@ void Growth::settle(const VocabularyTables& tables) {
         }
     }
     keys_ = objects_;
-    if (!has_keys(tables))
+    if (tables.tokens_with_member().empty())
         for (uint32_t id = 0; id < program_.objects.size(); ++id) keys_[id] = plus(members(id, false), 1);
     is_settled_ = true;
 }

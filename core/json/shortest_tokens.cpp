@@ -119,13 +119,17 @@ Tail ShortestTokens::value(ValueId id, Tail after) {
 }
 
 Tail ShortestTokens::items(uint32_t disjunct, uint64_t from, Tail after) {
+    Items& recent = items_[from % items_.size()];
+    if (recent.disjunct == disjunct && recent.from == from && recent.after == after.seam)
+        return onto(recent.tail, after);
     const Pieces& pieces = pieces_of_array(disjunct);
-    Tail tail = seams_->before(pieces.closed, after);
-    if (from >= pieces.count) return tail;
+    Tail tail = seams_->before(pieces.closed, {after.seam, 0});
+    if (from >= pieces.count) return onto(tail, after);
     const uint64_t alike = std::max<uint64_t>(from, pieces.each.size() - 1);
     tail = repeated(disjunct, pieces.count - alike, tail);
     for (uint64_t k = alike; k-- > from;) tail = before(pieces.each[k], tail);
-    return tail;
+    recent = {disjunct, after.seam, from, tail};
+    return onto(tail, after);
 }
 
 // The item that an array ends with, so many times.

@@ -71,6 +71,11 @@ private:
         std::vector<Tail>
             from;  // [k]: from member k on, where nothing comes after the bracket's seam; then the bracket
     };
+    struct Items {
+        uint32_t disjunct = UINT32_MAX, after = 0;  // seam
+        uint64_t from = 0;
+        Tail tail = {};  // where nothing comes after the seam
+    };
     using Known = std::unordered_map<uint64_t, Tail>;  // by number, and the seam after it
 
     const Pieces& pieces_of_array(uint32_t disjunct);
@@ -91,6 +96,7 @@ private:
     Known values_;
     std::vector<Known> runs_;                                      // [power of two]
     std::unordered_map<uint64_t, std::vector<Tail>> from_member_;  // [k]: of the last k members and the bracket
+    std::array<Items, 16> items_;                                  // the last ones, by `from`
     std::array<Unseen, 4> unseen_;
     size_t oldest_ = 0;  // of these
 };

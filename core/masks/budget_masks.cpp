@@ -70,8 +70,9 @@ uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, 
         return most <= budget;
     };
     if (automaton_.accepting(config)) return 0;
-    if (const uint32_t most = ends_.most(config); suffices(most)) return most;
-    if (const auto exact = ends_.told(config)) return *exact;
+    const uint32_t most = ends_.most(config);
+    if (suffices(most)) return most;
+    if (const auto exact = ends_.told(config, most)) return *exact;
     if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
     const uint32_t told = most_told(config);
     if (suffices(told)) return told;
@@ -189,6 +190,20 @@ void BudgetMasks::keep_far(const Configuration& config, uint32_t budget, Arena& 
         return fits_after(path.empty() ? config : path.back().config);
     });
     arena.release(begin);
+}
+
+// The same where places are not alone. Where searches were given up before, it goes by lower bounds alone.
+bool BudgetMasks::split_shared(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (known_most(config, ends_.number_of(config)) != kGivenUp) return split(config, budget, false, arena);
+    each_need(
+        tables_.all(), config, arena,
+        [&](const Configuration& next) {
+            const uint64_t least = ends_.bound(next);
+            return least == 0 || least + kSlack < budget ? 0 : kNever;
+        },
+        [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
+    split_by(needs_, budget);
+    return false;
 }
 
 void BudgetMasks::split_by(const Needs& needs, uint32_t budget) {
@@ -327,7 +342,7 @@ bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t 
         arena.release(mark);
     }
     if (body.key) {
-        each_declared_key(node, config, arena, ask, visit);
+        each_declared_key(node, config, false, arena, ask, visit);
         each_used_key(node, config, arena, ask, visit);
     }
     return true;
@@ -349,21 +364,21 @@ void BudgetMasks::each_in_full(std::span<const uint32_t> tokens, const Configura
     }
 }
 
-// The tokens that go on like a declared key, or close it as that one.
+// The tokens that go on like a declared key, or close it as that one; `is_closed`: they did.
 template <class Ask, class Visit>
-void BudgetMasks::each_declared_key(uint32_t from, const Configuration& config, Arena& arena, const Ask& ask,
-                                    const Visit& visit) {
+void BudgetMasks::each_declared_key(uint32_t from, const Configuration& config, bool is_closed, Arena& arena,
+                                    const Ask& ask, const Visit& visit) {
     const Trie& trie = tables_.all();
-    const ByteSet bytes = containers_->declared_bytes(config);
+    const ByteSet bytes = is_closed ? ByteSet{} : containers_->declared_bytes(config);
     for (uint32_t k = trie.first_child[from]; k < trie.first_child[from + 1]; ++k) {
-        if (!bytes.has(trie.child_byte[k])) continue;
+        if (!is_closed && !bytes.has(trie.child_byte[k])) continue;
         poll();
         const Arena::Mark mark = arena.mark();
         Configuration next = config;
         if (automaton_.step(next, trie.child_byte[k], arena)) {
             if (const auto tokens = trie.tokens_at(trie.child[k]); !tokens.empty())
                 visit(Tokens{tokens, nullptr, true}, ask(next));
-            each_declared_key(trie.child[k], next, arena, ask, visit);
+            each_declared_key(trie.child[k], next, is_closed || trie.child_byte[k] == '"', arena, ask, visit);
         }
         arena.release(mark);
     }
@@ -412,12 +427,13 @@ uint32_t BudgetMasks::most_told(const Configuration& config) const {
     return bytes < Automaton::kFar ? bytes : kNever;
 }
 
-// Bytes of some text to the end, if no more than a budget of tokens; else kNever.
+// Tokens that suffice for some text to the end, if they do within a budget; else kNever. A search for the shortest text
+// that is cut off may find a longer one: hence the slack.
 uint32_t BudgetMasks::some_end(const Configuration& config, uint32_t budget, Arena& arena) {
-    if (automaton_.facets().counts_tokens || !ends_.spelling().spells_all() || ends_.bound(config) > budget)
-        return kNever;
-    const uint32_t bytes = ends_.some_end(config, budget, arena);
-    return bytes <= budget ? bytes : kNever;
+    if (automaton_.facets().counts_tokens || !ends_.spelling().spells_all()) return kNever;
+    if (uint64_t{ends_.bound(config)} + kSlack > budget) return kNever;
+    const uint32_t bytes = ends_.some_end(config, budget - kSlack, arena);
+    return bytes < Automaton::kFar ? bytes + kSlack : kNever;
 }
 
 // Whether a budget is far by the engine.
@@ -490,7 +506,7 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     const bool accepting = automaton_.accepting(config);
     const uint32_t most = ends_.most(config);
     if (most < Automaton::kFar && guide_.most_after_token(config) < budget) return allowed;
-    bool by_text = guide_.text_matters(config) && !ends_.told(config);
+    const bool by_text = guide_.text_matters(config) && !ends_.told(config, most);
     const uint32_t told = most_told(config);
     uint32_t least = std::min(most, told);
     if (least > budget && told == kNever) least = some_end(config, budget, arena);
@@ -498,16 +514,12 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     if (least > budget || by_text) least = std::min(told, ends_.needed(config, arena, promised_));
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
-    if (!by_text) {
-        if (is_far(config, budget)) return allowed;
-        if (is_alone(config, arena)) {
-            if (!split_told(config, budget, words, arena) && !accepting) return keep_text_beside(config, words, arena);
-        } else {
-            by_text = known_most(config, ends_.number_of(config)) == kGivenUp || !split(config, budget, false, arena);
-        }
-    }
-    if (by_text) {
-        if (budget > least + kSlack) return allowed;
+    const bool is_near = budget <= uint64_t{least} + kSlack;
+    if (by_text && !is_near) return allowed;
+    if (!by_text && is_far(config, budget)) return allowed;
+    if (!by_text && is_alone(config, arena)) {
+        if (!split_told(config, budget, words, arena) && !accepting) return keep_text_beside(config, words, arena);
+    } else if (by_text || (!split_shared(config, budget, arena) && is_near)) {
         return accepting ? keep_ends(words) : keep_to_text(config, words, arena);
     }
     const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());

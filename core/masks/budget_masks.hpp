@@ -16,7 +16,8 @@
 // its end is further away than the rest of the budget reaches with the longest token. If the work allowed for one mask
 // does not suffice for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to
 // fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other
-// machines such a mask is not restricted far from the end of the budget, and reduced to the shortest text near it.
+// machines such a mask is reduced to the shortest text near the end of the budget; far from it, tokens are dropped as
+// there, or none where the text matters.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -134,7 +135,7 @@ private:
     bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
                     const Visit& visit);
     template <class Ask, class Visit>
-    void each_declared_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask,
+    void each_declared_key(uint32_t node, const Configuration& config, bool is_closed, Arena& arena, const Ask& ask,
                            const Visit& visit);
     template <class Ask, class Visit>
     void each_used_key(uint32_t node, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
@@ -144,6 +145,7 @@ private:
     template <class Ask>
     void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
     void split_by(const Needs& needs, uint32_t budget);
+    bool split_shared(const Configuration& config, uint32_t budget, Arena& arena);
 
     Completions& ends_;
     Automaton& automaton_;

@@ -33,9 +33,9 @@ Completions::Completions(Automaton& automaton, const VocabularyTables& tables)
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
     if (spelling_) return;
+    guide_.settle_shortest(tables_);  // may end with an exception
     spelling_.emplace(tables_);
     longest_ = std::max(tables_.longest_token(), 1u);
-    guide_.settle_shortest(tables_);
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
@@ -458,7 +458,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena, const st
 }
 
 uint32_t Completions::needed(const Configuration& config, Arena& arena) {
-    if (const auto told = this->told(config)) return *told;
+    if (const auto told = this->told(config, most(config))) return *told;
     uint32_t id = number_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
@@ -529,9 +529,9 @@ uint32_t Completions::count_by_reading(const Configuration& config, const std::s
     return spelling_->fewest_tokens(text)[0];
 }
 
-std::optional<uint32_t> Completions::told(const Configuration& config) {
-    if (automaton_.accepting(config)) return 0;
-    return spelling_->spells_all() ? guide_.fewest_tokens(config) : std::nullopt;
+std::optional<uint32_t> Completions::told(const Configuration& config, uint32_t most) {
+    if (most == 0) return 0;
+    return most < Automaton::kFar ? guide_.fewest_tokens(config) : std::nullopt;
 }
 
 uint32_t Completions::most(const Configuration& config) {

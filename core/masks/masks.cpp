@@ -188,7 +188,7 @@ uint32_t Masks::tails_after(const Configuration& following, Arena& arena) {
     }
     for (uint32_t tail : local->unclear)
         if (reads(following, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
-    if (view_.has_used_keys(following))
+    if (view_.has_used_keys(following) || !tables_.tokens_with_member().empty())
         for (uint32_t tail : tables_.tails_with_key())
             if (has_bit(words.data(), tail) && !reads(following, tables_.tail_text(tail), arena))
                 clear_bit(words.data(), tail);
@@ -403,6 +403,7 @@ void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
 
 bool Masks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
     if (view_.is_text_dependent(config) || view_.has_used_keys(config)) return false;
+    if (!tables_.tokens_with_member().empty()) return false;
     LocalKey key = view_.local_key(config, tables_.longest_token());
     if (!key.usable) return false;
     const Local* known = cache_.find(key);
@@ -439,7 +440,8 @@ uint32_t Masks::fill(const Configuration& config, uint32_t* words, Arena& arena)
     }
     for (uint32_t token : mask->unclear)
         if (reads(config, tables_.token(token), arena)) set_bit(words, token), ++allowed;
-    if (view_.has_used_keys(config)) allowed -= take_repeated_keys(config, words, arena);
+    if (view_.has_used_keys(config) || !tables_.tokens_with_member().empty())
+        allowed -= take_repeated_keys(config, words, arena);
     return allowed;
 }
 

@@ -271,6 +271,13 @@ bool may_follow(std::string_view tail) {
 
 bool has_two_quotes(std::string_view text) { return std::count(text.begin(), text.end(), '"') >= 2; }
 
+// Whether two quotes and a colon come after a comma or a brace.
+bool has_member(std::string_view text) {
+    size_t at = text.find_first_of(",{");
+    for (const char next : {'"', '"', ':'}) at = at == text.npos ? at : text.find(next, at + 1);
+    return at != text.npos;
+}
+
 }  // namespace
 
 VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos,
@@ -441,6 +448,7 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
         }
         if (ends_string) order.push_back(id);
         if (has_two_quotes(text)) tokens_with_key_.push_back(id);
+        if (has_member(text)) tokens_with_member_.push_back(id);
     }
     quoted_ = build([this](uint32_t id) { return token(id); }, order);
     list_endings();

@@ -170,6 +170,8 @@ public:
     const Trie& ends() const { return ends_; }
     // Tokens and tails that may contain a whole key: two quotes.
     const std::vector<uint32_t>& tokens_with_key() const { return tokens_with_key_; }
+    // Tokens that may contain the key of a member which they begin, and its colon. Hardly any vocabulary has some.
+    const std::vector<uint32_t>& tokens_with_member() const { return tokens_with_member_; }
     const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
     // Unique in the process.
     uint64_t serial() const { return serial_; }
@@ -200,7 +202,7 @@ private:
     uint32_t longest_plain_ = 0;
     std::vector<std::string_view> tail_texts_;
     std::unordered_map<std::string_view, uint32_t> tail_index_;
-    std::vector<uint32_t> tokens_with_key_, tails_with_key_;
+    std::vector<uint32_t> tokens_with_key_, tokens_with_member_, tails_with_key_;
     std::vector<Ending> endings_;
     std::vector<uint32_t> first_ending_;  // [node of quoted_]
     uint32_t most_brackets_ = 0;

@@ -1,8 +1,10 @@
 """Budgets: the shortest completion is the shortest, masks leave out exactly what would not fit, and every text is finished."""
 
+import contextlib
 import json
 import random
 import re
+import time
 
 import numpy as np
 import pytest
@@ -615,3 +617,29 @@ def test_any_number_of_containers_may_be_open(schema, opening, closing, bundled_
     least = matcher.tokens_to_finish()
     assert depth / 8 < least <= 2 * depth
     assert mask_of(matcher, bundled_vocabulary, budget=least)
+
+
+def test_what_was_too_slow_once_may_be_asked_again():
+    """The least budget of a chain of objects that are declared from the inside out takes longer than to compile them."""
+    depth = 3000
+    chain = {
+        f"d{k}": {"type": "object", "properties": {"n": {"$ref": f"#/$defs/d{k + 1}"}}, "required": ["n"]}
+        for k in range(depth)
+    }
+    schema = {
+        "properties": {f"p{k}": {"$ref": f"#/$defs/d{k}"} for k in range(depth, -1, -1)},
+        "required": ["p0"],
+        "$defs": {**chain, f"d{depth}": {"type": "integer"}},
+    }
+    start = time.perf_counter()
+    schemagen.compile(schema, BYTES, cache=None)
+    limits = schemagen.Limits(max_seconds=1.3 * (time.perf_counter() - start))
+    try:
+        matcher = schemagen.compile(schema, BYTES, cache=None, limits=limits).matcher()
+    except schemagen.LimitError:
+        pytest.skip("this machine is busy")
+    for _ in range(3):
+        with contextlib.suppress(schemagen.LimitError):
+            assert matcher.tokens_to_finish() > 6 * depth
+        with contextlib.suppress(schemagen.LimitError):
+            assert mask_of(matcher, BYTES, budget=10)

@@ -13,7 +13,22 @@ from schemagen.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from schemagen.engine.protocol import Matcher
 
-_PIECES = [b'":0,', b'":0,"', b'a":0,', b'"a"', b'"a":', b'ab":', b'{"', b'":{"', b'a":[', b"0}", b'""']
+_PIECES = [
+    b'":0,',
+    b'":0,"',
+    b'a":0,',
+    b'"a"',
+    b'"a":',
+    b'ab":',
+    b'{"',
+    b'":{"',
+    b'a":[',
+    b"0}",
+    b'""',
+    b'":{"x',
+    b'a":{"x',
+    b'":0,"a":',
+]
 #: So many of them that the masks ask for tokens in classes.
 _LONGER = [b"x" + bytes([byte]) for byte in b'abcdefghijklmnopqrs"'] + [b'x":0,', b'x":', b'x":"']
 _TOKENS = [*(bytes([byte]) for byte in range(256)), *_PIECES, *_LONGER, b""]
@@ -26,6 +41,7 @@ SCHEMAS: list[dict[str, Any]] = [
     {"type": "object", "properties": {"a": _NUMBER, "ab": {"type": "string", "minLength": 3}}, "required": ["ab"]},
     {"type": "object", "properties": {"a": {"const": "x" * 9}, "ab": _NUMBER}, "additionalProperties": False},
     {"type": "object", "properties": {"a": {"anyOf": [{"const": "pq"}, {"const": "rs"}]}}, "required": ["a"]},
+    {"type": "object", "properties": {"a": {"type": "object", "required": ["long key"]}}},
     {"type": "object", "additionalProperties": {"enum": ["long", "texts"]}, "properties": {"a": _NUMBER}},
     {"type": "object", "propertyNames": {"pattern": "^[ax]+$"}, "properties": {"a": _NUMBER}},
     {"type": "object", "patternProperties": {"^[ax]a?$": {"enum": ["long", 1]}}, "additionalProperties": False},
