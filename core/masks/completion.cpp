@@ -76,7 +76,7 @@ uint32_t Completions::bound(const Configuration& config, uint32_t id) {
 bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
     try {
         if (!automaton_.search_step(config, byte, arena)) return false;
-        if (!automaton_.accepting(config)) automaton_.min_bytes(config);  // may make alternatives, too
+        bound(config);  // may make alternatives, too
         return true;
     } catch (const LimitExceeded& error) {
         if (error.worn || error.limit == Limit::kSeconds) throw;
@@ -110,6 +110,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
         }
         levels_.push_back({config, id, most, 0, {}, mark});
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
+        if (left > most && told(config, this->most(config))) left = least;
         if (left <= most) return true;
         levels_.back().bytes = bytes_to_try(config, most);
         return false;
