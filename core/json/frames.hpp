@@ -123,6 +123,11 @@ struct Frame {
     const ValueList* child_forbidden;  // values its current value must not become
 };
 
+// Whether the extra key that is being read was used as far as it goes.
+bool was_used(const Configuration& config);
+// To after the opening quote of a key.
+void open_key(Configuration& config);
+
 // A sum of bytes or tokens, at most "far".
 inline uint32_t plus(uint64_t a, uint64_t b) {
     return static_cast<uint32_t>(std::min<uint64_t>(a + b, Automaton::kFar));

@@ -65,8 +65,9 @@ Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState
     uint64_t count = (state ? state->count : 0) + out.count;
     if (count < disjunct.min_properties) {
         out.any = disjunct.min_properties - count;
-        out.each = least_member(disjunct, depth);
-        out.bytes += out.any * out.each;
+        out.first = least_member(disjunct, 0, depth);
+        out.other = least_member(disjunct, 1, depth);
+        out.bytes += out.first + (out.any - 1) * out.other;
         out.count += out.any;
     }
     return out;
@@ -110,21 +111,23 @@ Needed MinBytes::needed_of(const ObjectDisjunct& disjunct, const Group& group, c
     return best;
 }
 
-// The shortest member that is not required.
-uint64_t MinBytes::least_member(const ObjectDisjunct& disjunct, uint32_t depth) const {
+// The shortest member that is not required. `key`: the fewest bytes of its key if that is not declared.
+uint64_t MinBytes::least_member(const ObjectDisjunct& disjunct, uint32_t key, uint32_t depth) const {
     uint64_t best = kFar;
     for (const Property& property : disjunct.properties)
         if (!property.required)
             best = std::min<uint64_t>(best, property.key.size() + min_bytes_option(property.options, depth));
     for (const ExtraKeys& extra : disjunct.extras)
-        best =
-            std::min<uint64_t>(best, program_.kernel().shortest(extra.regex) + min_bytes_option(extra.options, depth));
+        best = std::min<uint64_t>(
+            best, std::max(program_.kernel().shortest(extra.regex), key) + min_bytes_option(extra.options, depth));
     return std::min<uint64_t>(best, kFar) + gaps_.line_bytes(depth) + 2 + gaps_.colon_bytes();
 }
 
 // The bytes needed without a member that is not required, if it is one of those that may be any.
 Needed MinBytes::without_any(Needed needed) {
-    if (needed.any) needed.bytes -= needed.each, --needed.count, --needed.any;
+    if (!needed.any) return needed;
+    --needed.count;
+    needed.bytes -= --needed.any ? needed.other : needed.first;
     return needed;
 }
 
@@ -214,6 +217,18 @@ Needed MinBytes::needed(const FrameState* state, uint32_t slot, uint32_t alterna
     return needed_items(program_.arrays[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
 }
 
+// The same with the keys used so far: only one is empty.
+Needed MinBytes::needed(const Frame* frame, uint32_t slot) const {
+    Needed out = needed(frame->state, slot);
+    for (const UsedKey* used = out.any ? frame->used : nullptr; used; used = used->previous) {
+        if (!used->text.empty()) continue;
+        out.bytes += out.other - out.first;
+        out.first = out.other;
+        break;
+    }
+    return out;
+}
+
 uint32_t MinBytes::closed(const Needed& inside) const {
     return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * gaps_.comma_bytes() + gaps_.line_bytes(0) : 0));
 }
@@ -274,7 +289,7 @@ uint32_t MinBytes::min_bytes_rest(const Frame* frame, bool opened) {
     for (uint32_t slot = 0; left; ++slot) {
         if (!state->alive[slot]) continue;
         --left;
-        const Needed rest = needed(state, slot);
+        const Needed rest = needed(frame, slot);
         const uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
         const uint64_t closing = opened && !rest.count ? 1 : gaps_.closing_bytes(state);
         best = std::min(best, plus(rest.bytes, commas * gaps_.comma_bytes() + closing + closed_by(frame, slot)));
@@ -360,25 +375,37 @@ uint32_t MinBytes::min_bytes_key(const Configuration& config) {
     // A key that is required costs nothing more, so no other one can be nearer.
     if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey) {
         const uint32_t slot = rest_.only_slot(state);
-        if (const Needed rest = needed(state, slot); rest.any == 0)
+        if (const Needed rest = needed(frame, slot); rest.any == 0)
             return plus(rest.bytes,
                         (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth + closed_by(frame, slot));
     }
-    uint32_t best = kFar, beside_extra = kFar;
-    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
-        if (!state->alive[slot]) continue;
-        const Needed rest = needed(state, slot), others = without_any(rest);
-        beside_extra =
-            std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state) +
-                                                          closed_by(frame, slot)));
-        if (config.node != kNoNode) best = std::min(best, min_bytes_declared(frame, slot, set.trie[config.node], rest));
+    uint32_t best = config.state ? min_bytes_extra(config) : kFar;
+    for (uint32_t slot = 0; config.node != kNoNode && slot < set.disjuncts.size(); ++slot)
+        if (state->alive[slot])
+            best = std::min(best, min_bytes_declared(frame, slot, set.trie[config.node], needed(frame, slot)));
+    return best;
+}
+
+// From inside an extra key, by the slots that can take it.
+uint32_t MinBytes::min_bytes_extra(const Configuration& config) const {
+    const FrameState* state = config.frame->state;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    uint32_t best = kFar;
+    for (uint32_t k = 0; k < set.components.size(); ++k) {
+        if (!program_.dfa().state(config.state).alive[k]) continue;
+        uint64_t key = uint64_t{program_.dfa().bytes_to_accept(config.state, k)} + 1 + gaps_.colon_bytes();
+        key += program_.dfa().state(config.state).accepts[k] && was_used(config);
+        const auto [first, extra] = set.components[k];
+        for (uint32_t slot = first; slot < set.disjuncts.size() && slot - set.state[slot] == first; ++slot) {
+            if (!state->extra[slot]) continue;
+            const auto& options = program_.objects[set.disjuncts[slot]].extras[extra].options[set.state[slot]];
+            const Needed others = without_any(needed(config.frame, slot));
+            const uint64_t rest = others.bytes + others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state) +
+                                  closed_by(config.frame, slot);
+            best = std::min(best, plus(key + min_bytes_option(options, state->depth), rest));
+        }
     }
-    if (!config.state) return best;
-    uint32_t shortest = kFar;
-    for (uint32_t k = 0; k < set.components.size(); ++k)
-        if (program_.dfa().state(config.state).alive[k])
-            shortest = std::min(shortest, program_.dfa().bytes_to_accept(config.state, k));
-    return std::min(best, plus(uint64_t{shortest} + 2 + gaps_.colon_bytes(), beside_extra));
+    return best;
 }
 
 // From inside a declared key of a slot, which asks for `rest`.
@@ -420,7 +447,7 @@ uint32_t MinBytes::min_bytes_string(const Configuration& config) {
     const Position& p = *positions_[states_.position_of(config.frame->state)];
     uint32_t best = kFar;
     for (uint32_t k = 0; k < p.strings.size(); ++k) {
-        if (!state.alive[k]) continue;
+        if (!state.alive[k] || config.count + uint64_t{!state.accepts[k]} > p.strings[k].max_chars) continue;
         const uint32_t missing = config.count < p.strings[k].min_chars ? p.strings[k].min_chars - config.count : 0;
         // A character that was begun counts once it is complete.
         const uint64_t own = uint64_t{std::max(program_.dfa().bytes_to_accept(config.state, k), missing)} + 1;
@@ -450,11 +477,9 @@ uint64_t MinBytes::min_bytes_first(const Configuration& config) {
 
 // From a comma in an object.
 uint64_t MinBytes::min_bytes_next_key(const Configuration& config) {
-    const FrameState* state = config.frame->state;
-    const uint64_t left = gaps_.gap_bytes_left(config), rest = min_bytes_rest(config.frame, true),
-                   line = gaps_.line_bytes(state->depth);
-    return std::max(rest + left - std::min(rest, line),
-                    3 + gaps_.colon_bytes() + left + gaps_.closing_bytes(state) + config.frame->around.least);
+    Configuration key = config;
+    open_key(key);
+    return gaps_.gap_bytes_left(config) + 1 + min_bytes_key(key);
 }
 
 uint32_t MinBytes::min_bytes(const Configuration& config) {

@@ -22,10 +22,10 @@ class Gaps;
 class Groups;
 class ShortestRest;
 
-// Bytes of some members or items without the commas between them, how many they are, and how many of these may be
-// any (of `each` bytes at least).
+// Bytes of some members or items without the commas between them, how many they are, and how many of these may be any:
+// one of at least `first` bytes, as one key may be empty, and others of at least `other`.
 struct Needed {
-    uint64_t bytes = 0, count = 0, any = 0, each = 0;
+    uint64_t bytes = 0, count = 0, any = 0, first = 0, other = 0;
 };
 
 class MinBytes {
@@ -46,7 +46,7 @@ public:
     std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty until computed
 
 private:
-    uint64_t least_member(const ObjectDisjunct& disjunct, uint32_t depth) const;
+    uint64_t least_member(const ObjectDisjunct& disjunct, uint32_t key, uint32_t depth) const;
     static Needed without_any(Needed needed);
     Needed needed_of(const ObjectDisjunct& disjunct, const Group& group, const FrameState* state, uint32_t slot,
                      uint32_t taken, uint32_t alternative) const;
@@ -55,6 +55,7 @@ private:
     void settle_min_bytes_repeated();
     void settle_to_final();
     Needed needed(const FrameState* state, uint32_t slot, uint32_t alternative = kNoAlternative) const;
+    Needed needed(const Frame* frame, uint32_t slot) const;
     const std::vector<uint16_t>& owners(const FrameState* state) const;
     uint32_t closed_by(const Frame* frame, uint32_t slot) const;
     uint32_t min_bytes_slot(const FrameState* state, const Move& move) const;
@@ -62,6 +63,7 @@ private:
     uint32_t min_bytes_rest(const Frame* frame, bool opened);
     uint32_t min_bytes_position(uint32_t id, const Frame* frame, bool repeated = false);
     uint32_t min_bytes_key(const Configuration& config);
+    uint32_t min_bytes_extra(const Configuration& config) const;
     uint32_t min_bytes_declared(const Frame* frame, uint32_t slot, const TrieNode& node, const Needed& rest) const;
     uint32_t min_bytes_string(const Configuration& config);
     uint32_t min_bytes_literal(const Configuration& config);

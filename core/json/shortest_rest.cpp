@@ -449,7 +449,7 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
     }
     if (config.mode == kNextKey && rest.count == 0) {
         Configuration key = config;
-        key.mode = kKey, key.state = state->extra_entry, key.node = 0, key.key = nullptr, key.hash = kNoBytes;
+        open_key(key);
         out.text += '"';
         return write_member(key, slot, out.text);
     }

@@ -14,12 +14,6 @@ namespace schemagen {
 
 namespace {
 
-bool was_used(const Configuration& config) {
-    for (const UsedKey* used = config.frame->used; used; used = used->previous)
-        if (used->hash == config.hash && used->text == text_since(config.key, nullptr)) return true;
-    return false;
-}
-
 // The one space of a spaced layout.
 bool step_space(Configuration& config, uint8_t byte) {
     if (byte != ' ' || config.gap != 0) return false;
@@ -219,13 +213,7 @@ bool Stepper::step_before_key(Configuration& config, uint8_t byte, Arena& arena)
     if ((spaced && config.gap == 0) || !gaps_.gap_is_read(config, byte)) return false;
     if (byte == '}' && config.mode == kFirstKey) return close_container(config, byte, arena);
     if (byte != '"' || frame->more.none()) return false;
-    config.mode = kKey;
-    config.gap = 0;
-    config.count = 0;
-    config.node = 0;
-    config.hash = kNoBytes;
-    config.key = nullptr;
-    config.state = frame->extra_entry;
+    open_key(config);
     return true;
 }
 

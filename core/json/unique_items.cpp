@@ -30,19 +30,6 @@ std::string_view part(std::string_view value, bool object, std::string_view key,
 UniqueItems::UniqueItems(JsonMachine& machine)
     : program_(machine.program), positions_(machine.positions), states_(machine.states) {}
 
-std::string text_since(const KeyByte* last, const KeyByte* start) {
-    std::string out;
-    for (const KeyByte* at = last; at != start && at; at = at->previous) out.push_back(static_cast<char>(at->byte));
-    std::reverse(out.begin(), out.end());
-    return out;
-}
-
-std::string_view store(const std::string& text, Arena& arena) {
-    char* to = static_cast<char*>(arena.allocate(text.size() + 1));
-    std::copy_n(text.data(), text.size(), to);
-    return {to, text.size()};
-}
-
 ValueList* UniqueItems::list(const std::vector<std::string_view>& values, Arena& arena) const {
     if (values.empty()) return nullptr;
     auto* items = static_cast<std::string_view*>(arena.allocate(values.size() * sizeof(std::string_view)));

@@ -493,6 +493,62 @@ def test_masks_in_strings_are_those_of_each_token_by_itself(spec, order, bundled
     assert compared >= 10
 
 
+def _one_of(count: int) -> dict[str, object]:
+    """Return an array of objects in which exactly one of some keys has its own closed object."""
+    closed = {
+        "properties": {"a": {}, "long key": {"type": "boolean"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    branches = [{"properties": {f"k{k}": {"type": "object", **closed}}, "required": [f"k{k}"]} for k in range(count)]
+    keys = {f"k{k}": True for k in range(count)}
+    return {"items": {"type": "object", "properties": keys, "additionalProperties": False, "oneOf": branches}}
+
+
+_TWO_KEYS = {
+    "type": "object",
+    "properties": {"a": {"maxLength": 9}},
+    "anyOf": [{"required": ["b"], "properties": {"a": {}}}, {"required": ["a"], "properties": {"a": {"maxLength": 5}}}],
+}
+
+
+#: A schema, a text that was begun, and the shortest rest, of which a bound has to be close for the search to find it.
+_CLOSE_BOUNDS = {
+    "a key that one alternative takes": ({"type": "array", **_one_of(2)}, '[{"k0":{"a":0,', '"long key":true}}]'),
+    "the same of many": ({"type": "array", **_one_of(20)}, '[{"k0":{"a":0,', '"long key":true}}]'),
+    "inside a key that another one takes": ({"type": "array", **_one_of(5)}, '[{"k0":{"a":0,"x', '":0},"k1":{"a":0}}]'),
+    "keys of any name": ({"type": "object", "minProperties": 7}, "{", '" ":0,"!":0,"":0,"#":0,"$":0,"%":0,"&":0}'),
+    "the same after some": ({"type": "object", "minProperties": 6}, '{"":0,"#":0,', '" ":0,"!":0,"$":0,"%":0}'),
+    "the same in one": ({"type": "object", "minProperties": 5}, '{"":0,"#":0,"#', ' ":0," ":0,"!":0}'),
+    "a string too long for one alternative": (_TWO_KEYS, '{"a":"123456', '","b":0}'),
+}
+
+
+@pytest.mark.parametrize(("schema", "begun", "rest"), _CLOSE_BOUNDS.values(), ids=_CLOSE_BOUNDS)
+def test_a_search_finds_the_shortest_rest_beside_many_others(schema, begun, rest):
+    """Long rests that differ in what no bound told apart took all steps of a search, and no rest was known."""
+    matcher = schemagen.compile(schema, Vocabulary.byte_vocabulary(), cache=None, property_order="any").matcher()
+    assert matcher.accept_bytes(begun.encode())
+    assert matcher.shortest_completion().decode() == rest
+    assert matcher.tokens_to_finish() == len(rest)
+
+
+@pytest.mark.parametrize("whitespace", ["compact", "spaced"])
+def test_a_search_ends_where_the_rest_is_told(whitespace):
+    """A key that goes on after one that was used is searched for; what comes after it was searched for as well."""
+    names = {f"name {k}": {"type": "integer"} for k in range(600)}
+    inner = {"type": "object", "properties": {"text": {}}, "required": ["text"]}
+    schema = {"type": "object", "properties": {"a": inner, **names}, "required": ["a", *names]}
+    vocabulary = Vocabulary.byte_vocabulary()
+    matcher = schemagen.compile(schema, vocabulary, cache=None, property_order="any", whitespace=whitespace).matcher()
+    begun = '{"a":{"text":0,"text' if whitespace == "compact" else '{"a": {"text": 0, "text'
+    assert matcher.accept_bytes(begun.encode())
+    rest = matcher.shortest_completion().decode()
+    assert matcher.tokens_to_finish() == len(rest)
+    assert rest.startswith(' "')
+    assert json.loads(begun + rest) == {"a": {"text": 0, "text ": 0}, **dict.fromkeys(names, 0)}
+
+
 @pytest.mark.parametrize("count", [3, 10, 100])
 def test_a_rest_that_was_written_out_ends_a_search(count: int) -> None:
     """The rest after the pattern is asked first, then a place inside, from which a search leads there."""
