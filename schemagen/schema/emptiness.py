@@ -9,13 +9,13 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.language import is_empty
 from schemagen.schema.algebra import undeclared
-from schemagen.schema.ir import meanings
+from schemagen.schema.ir import intersection_of, meanings
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.schema.ir import ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
+    from schemagen.schema.ir import ArrayDisjunct, Expression, ItemCount, ObjectDisjunct, StringDisjunct, ValueSet
 
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6
@@ -88,9 +88,15 @@ class PlainEmptiness:
         """Whether a required item plainly has no value, or has no room."""
         if disjunct.max_items is not None and any(count.low > disjunct.max_items for count in disjunct.counts):
             return True
-        return any(
-            self.is_empty(disjunct.item(k), value_of) for k in range(min(disjunct.min_items, len(disjunct.prefix) + 1))
+        required = map(disjunct.item, range(min(disjunct.min_items, len(disjunct.prefix) + 1)))
+        return any(self.is_empty(item, value_of) for item in required) or any(
+            self._has_none_to_count(disjunct, count, value_of) for count in disjunct.counts if count.low
         )
+
+    def _has_none_to_count(self, disjunct: ArrayDisjunct, count: ItemCount, value_of: Evaluate) -> bool:
+        """Whether plainly no item of an array is one of those that are counted."""
+        items = *disjunct.prefix[count.start :], disjunct.items
+        return all(self.is_empty(intersection_of(item, count.value), value_of) for item in items)
 
     def has_no_object(self, disjunct: ObjectDisjunct, value_of: Evaluate) -> bool:
         """Whether a required member plainly has no value."""
