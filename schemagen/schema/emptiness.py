@@ -10,12 +10,21 @@ from schemagen.regex import ast
 from schemagen.regex.language import is_empty
 from schemagen.schema.algebra import undeclared
 from schemagen.schema.ir import intersection_of, meanings
+from schemagen.schema.numbers.rules import span_of
 from schemagen.schema.scalars import string_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.schema.ir import ArrayDisjunct, Expression, ItemCount, ObjectDisjunct, StringDisjunct, ValueSet
+    from schemagen.schema.ir import (
+        ArrayDisjunct,
+        Expression,
+        ItemCount,
+        NumberDisjunct,
+        ObjectDisjunct,
+        StringDisjunct,
+        ValueSet,
+    )
 
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6
@@ -60,7 +69,8 @@ class PlainEmptiness:
                 self._known[expression] = True
                 return True
             value = value_of(expression)
-            empty = not (value.null or value.true or value.false or value.numbers)
+            empty = not (value.null or value.true or value.false)
+            empty = empty and all(map(_no_number, value.numbers))
             empty = empty and all(map(_no_string, value.strings))
             empty = empty and all(self.has_no_array(disjunct, value_of) for disjunct in value.arrays)
             empty = empty and all(self.has_no_object(disjunct, value_of) for disjunct in value.objects)
@@ -107,6 +117,11 @@ class PlainEmptiness:
             self.is_empty(declared[key] if key in declared else undeclared(disjunct, key), value_of)
             for key in disjunct.required
         )
+
+
+def _no_number(disjunct: NumberDisjunct) -> bool:
+    """Whether a disjunct plainly has no number."""
+    return not disjunct.values if disjunct.values is not None else span_of(disjunct).is_empty()
 
 
 @lru_cache(maxsize=1024)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from schemagen.engine.native.key_classes import KeyClass, KeyClasses
@@ -157,13 +158,13 @@ class DistinctItems:
     def _is_finite(self, disjunct: ArrayDisjunct | ObjectDisjunct, depth: int) -> bool:
         """Whether there are plainly few arrays or objects of a disjunct; deep ones count as endless."""
         if isinstance(disjunct, ArrayDisjunct):
-            if disjunct.max_items is None and disjunct.items is not NEVER:
-                return False
-            inside = (
-                (*disjunct.prefix, disjunct.items)
-                if len(disjunct.prefix) < (disjunct.max_items or 0)
-                else disjunct.prefix
-            )
+            is_empty = self._normaliser.is_plainly_empty
+            inside = list(takewhile(lambda item: not is_empty(item), disjunct.prefix))
+            if len(inside) == len(disjunct.prefix) and not is_empty(disjunct.items):
+                if disjunct.max_items is None:
+                    return False
+                if len(inside) < disjunct.max_items:
+                    inside.append(disjunct.items)
             return self._are_few(inside, depth)
         has_room = disjunct.max_properties is None or disjunct.max_properties > len(disjunct.required)
         others = self._other_keys(disjunct) if has_room else []
