@@ -38,6 +38,8 @@ public:
     // The same after any one token that can be read; kFar where that is not settled. Changes nothing: any number of
     // threads may ask at once.
     virtual uint32_t most_after_token(const Configuration&) const { return Automaton::kFar; }
+    // By how much any one token may raise the need; kFar if unknown. Asked after `Automaton::min_bytes`.
+    virtual uint32_t most_growth(const Configuration&) const { return Automaton::kFar; }
     // The fewest tokens of the shortest completion, the first of the shortest, where every byte is a token; nothing if
     // a search is needed. Not called where `most_tokens` knows no bound.
     virtual std::optional<uint32_t> fewest_tokens(const Configuration&) { return std::nullopt; }

@@ -88,11 +88,12 @@ StringBody Containers::string_body(const Configuration& config, uint32_t longest
 // A key is one where it is an extra one, and no other one has to come after it.
 StringBody Containers::free_of_text(const Configuration& config) {
     const Frame* frame = config.frame;
-    if (frame->tracking || frame->pending) return {};
-    if (config.mode == kString) return {config.state, false, positions_[states_.position_of(frame->state)]->counted};
-    if (config.mode != kKey || frame->forbidden) return {};
-    if (!states_.has_enough_members(frame->state, uint64_t{frame->count} + 1)) return {};
-    return {config.state, true};
+    if (config.mode != kString && config.mode != kKey) return {};
+    StringBody out{config.state, config.mode == kKey};
+    out.counting = !out.key && positions_[states_.position_of(frame->state)]->counted;
+    out.in_full = frame->tracking || frame->pending;
+    if (out.key) out.in_full |= !states_.has_enough_members(frame->state, uint64_t{frame->count} + 1);
+    return out;
 }
 
 bool Containers::go_on(Configuration& config, uint32_t state, uint32_t chars) {

@@ -1,6 +1,7 @@
 // The modes of the JSON automaton, and the frames of its return stack.
 #pragma once
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,7 @@ constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr uint32_t kNoAlternative = UINT32_MAX;
 constexpr uint32_t kNoTails = UINT32_MAX;
 constexpr uint32_t kNotSummed = UINT32_MAX;
+constexpr uint32_t kUnknownStart = UINT32_MAX;
 constexpr Tail kNotCounted{UINT32_MAX, UINT32_MAX};
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
@@ -55,6 +57,9 @@ struct UsedKey {
 struct ValueList {
     const std::string_view* values;
     uint32_t count;
+    // Of values that one must not become: where its strings and literals start without them.
+    mutable uint32_t string_start = kUnknownStart, literal_start = kUnknownStart;
+    std::span<const std::string_view> all() const { return {values, count}; }
 };
 
 enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };

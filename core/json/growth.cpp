@@ -104,7 +104,7 @@ uint32_t Growth::members(uint32_t disjunct, bool with_values) const {
 }
 
 uint32_t Growth::items(const ArrayDisjunct& disjunct) const {
-    if (disjunct.final.size() != 1 || disjunct.unique) return kFar;
+    if (disjunct.final.size() != 1) return kFar;
     uint32_t most = 0;
     for (size_t k = 0; k <= disjunct.prefix.size(); ++k) {
         const bool is_last = k == disjunct.prefix.size();
@@ -114,7 +114,8 @@ uint32_t Growth::items(const ArrayDisjunct& disjunct) const {
             is_counted(all) && (is_last ? disjunct.max_items == disjunct.min_items : k < disjunct.min_items);
         for (const auto& options : all) most = std::max(most, member(options, counted, 0, true));
     }
-    return most;
+    constexpr uint32_t kUnlike = 64;  // tokens that make an item unlike others, though not in every schema
+    return plus(most, disjunct.unique ? kUnlike : 0);
 }
 
 void Growth::settle(const VocabularyTables& tables) {

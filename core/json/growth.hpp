@@ -5,6 +5,8 @@
 // inside a word. It may go on with the value that is being read, or begin the next member or item of one of the open
 // containers, or of one that it opens itself, which is as deep as a token has brackets. Of a member that is not the
 // next one it begins the key alone: hardly any vocabulary has tokens with a comma, a key and a colon.
+//
+// An item that must differ from others is counted with 64 tokens more, which is not proven to be enough.
 #pragma once
 #include <vector>
 

@@ -68,6 +68,7 @@ private:
     uint32_t most_after_token(const Configuration& config) const override {
         return machine_.rest.most_after_token(config);
     }
+    uint32_t most_growth(const Configuration& config) const override { return machine_.rest.most_growth(config); }
     std::optional<uint32_t> fewest_tokens(const Configuration& config) override {
         return machine_.rest.fewest_tokens(config);
     }

@@ -23,7 +23,8 @@ MinBytes::MinBytes(JsonMachine& machine)
       states_(machine.states),
       gaps_(machine.gaps),
       groups_(machine.groups),
-      rest_(machine.rest) {}
+      rest_(machine.rest),
+      unique_(machine.unique) {}
 
 uint32_t MinBytes::min_bytes_option(const std::vector<Option>& options, uint32_t depth) const {
     uint32_t best = kFar;
@@ -218,8 +219,8 @@ Needed MinBytes::needed(const FrameState* state, uint32_t slot, uint32_t alterna
 }
 
 // The same with the keys used so far: only one is empty.
-Needed MinBytes::needed(const Frame* frame, uint32_t slot) const {
-    Needed out = needed(frame->state, slot);
+Needed MinBytes::needed(const Frame* frame, uint32_t slot, uint32_t alternative) const {
+    Needed out = needed(frame->state, slot, alternative);
     for (const UsedKey* used = out.any ? frame->used : nullptr; used; used = used->previous) {
         if (!used->text.empty()) continue;
         out.bytes += out.other - out.first;
@@ -298,18 +299,20 @@ uint32_t MinBytes::min_bytes_rest(const Frame* frame, bool opened) {
 }
 
 // From after a value in a container to after the container, which the slot of a move closes.
-uint32_t MinBytes::min_bytes_slot(const FrameState* state, const Move& move) const {
-    const Needed rest = needed(state, move.slot, move.alternative);
-    return plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state));
+uint32_t MinBytes::min_bytes_slot(const Frame* frame, const Move& move) const {
+    const Needed rest = needed(frame, move.slot, move.alternative);
+    return plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(frame->state));
 }
 
 // From the end of the value that a container is waiting for to after the container.
-uint32_t MinBytes::min_bytes_after(const FrameState* state) {
+uint32_t MinBytes::min_bytes_after(const Frame* frame) {
+    const FrameState* state = frame->state;
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
-    if (state->id && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
+    const bool is_kept = state->id && (!frame->used || states_.has_enough_members(state, frame->count));
+    if (is_kept && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
     uint32_t best = kFar;
-    for (const Move& move : positions_.children[state->child].moves) best = std::min(best, min_bytes_slot(state, move));
-    if (state->id) {
+    for (const Move& move : positions_.children[state->child].moves) best = std::min(best, min_bytes_slot(frame, move));
+    if (is_kept) {
         if (bytes_after_.size() <= state->id) bytes_after_.resize(state->id * 2 + 16, kFar);
         bytes_after_[state->id] = best;
     }
@@ -322,11 +325,11 @@ uint32_t MinBytes::min_bytes_satisfied(const Frame* frame, uint32_t component) {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return frame->around.least;
     const Child& child = positions_.children[state->child];
     if (!frame->around.leasts && positions_[child.position]->values.size() == 1)
-        return plus(min_bytes_after(state), frame->around.least);
+        return plus(min_bytes_after(frame), frame->around.least);
     uint32_t best = kFar;
     for (size_t m = 0; m < child.moves.size(); ++m) {
         if (child.component[m] != component) continue;
-        best = std::min(best, plus(min_bytes_slot(state, child.moves[m]), closed_by(frame, child.moves[m].slot)));
+        best = std::min(best, plus(min_bytes_slot(frame, child.moves[m]), closed_by(frame, child.moves[m].slot)));
     }
     return best;
 }
@@ -343,27 +346,48 @@ void MinBytes::sum_around(const Around& around, const Frame* parent) {
         return;
     }
     const uint64_t key = mix(around.key_a, around.key_b);
-    const auto known = around.numbered ? leasts_.find(key) : leasts_.end();
+    const bool is_kept = around.numbered && around.enough;
+    const auto known = is_kept ? leasts_.find(key) : leasts_.end();
     std::vector<uint32_t> leasts;
     if (known != leasts_.end() && known->second.size() == components)
         leasts = known->second;
     else
         for (uint32_t k = 0; k < components; ++k) leasts.push_back(min_bytes_satisfied(parent, k));
     around.least = *std::min_element(leasts.begin(), leasts.end());
-    if (!around.numbered || (known == leasts_.end() && leasts_.size() >= kMostLeasts)) return;
+    if (!is_kept || (known == leasts_.end() && leasts_.size() >= kMostLeasts)) return;
     const std::vector<uint32_t>& kept = leasts_.try_emplace(key, std::move(leasts)).first->second;
     if (kept.size() == components) around.leasts = kept.data();
 }
 
 // From before a value to the end of the text.
-uint32_t MinBytes::min_bytes_position(uint32_t id, const Frame* frame, bool repeated) {
-    repeated &= !of_repeated_.empty() && !program_.options.fixed.lines;
+uint32_t MinBytes::min_bytes_position(uint32_t id, const Frame* frame) {
     const std::vector<ValueId>& values = positions_[id]->values;
+    const ValueList* others = program_.options.fixed.lines ? nullptr : frame->child_forbidden;
     uint32_t best = kFar;
     for (uint32_t k = 0; k < values.size(); ++k) {
-        const uint32_t own = repeated ? of_repeated_[values[k]] : min_bytes_value(values[k], frame->state->depth);
+        const uint32_t own = others ? min_bytes_unlike(id, k, others) : min_bytes_value(values[k], frame->state->depth);
         best = std::min(best, plus(own, min_bytes_satisfied(frame, k)));
     }
+    return best;
+}
+
+// Of a value of a component of a position that is a container, or a scalar and none of some.
+uint32_t MinBytes::min_bytes_unlike(uint32_t id, uint32_t component, const ValueList* others) {
+    const Position& p = positions_.prepared(id);
+    const ValueNode& value = program_.values[p.values[component]];
+    uint32_t best = kFar;
+    for (uint32_t object : value.objects)
+        best = std::min(best, closed(needed_members(program_.objects[object], nullptr, 0)));
+    for (uint32_t array : value.arrays) best = std::min(best, closed(needed_items(program_.arrays[array], 0, 0, 0)));
+    const uint32_t string = unique_.string_start(p, others), literal = unique_.literal_start(p, others);
+    for (uint32_t k = 0; string && k < p.strings.size(); ++k) {
+        if (p.string_owner[k] != component || !program_.dfa().state(string).alive[k]) continue;
+        best =
+            std::min(best, plus(std::max(program_.dfa().near_bytes_to_accept(string, k), p.strings[k].min_chars), 2));
+    }
+    for (uint32_t k = 0; literal && k < p.literal_owner.size(); ++k)
+        if (p.literal_owner[k] == component && program_.dfa().state(literal).alive[k])
+            best = std::min(best, program_.dfa().near_bytes_to_accept(literal, k));
     return best;
 }
 
@@ -493,11 +517,7 @@ uint32_t MinBytes::min_bytes(const Configuration& config) {
             total = gaps_.colon_bytes() - read + uint64_t{min_bytes_position(states_.position_of(frame->state), frame)};
             break;
         case kValue:
-        case kItem: {
-            const bool repeated = config.mode == kItem && frame->items && frame->items->count;
-            total = gaps_.gap_bytes_left(config) + min_bytes_position(config.state, frame, repeated);
-            break;
-        }
+        case kItem: total = gaps_.gap_bytes_left(config) + min_bytes_position(config.state, frame); break;
         case kString: return min_bytes_string(config);
         case kLiteral: return min_bytes_literal(config);
         case kFirstItem:

@@ -21,6 +21,7 @@ class FrameStates;
 class Gaps;
 class Groups;
 class ShortestRest;
+class UniqueItems;
 
 // Bytes of some members or items without the commas between them, how many they are, and how many of these may be any:
 // one of at least `first` bytes, as one key may be empty, and others of at least `other`.
@@ -39,7 +40,7 @@ public:
     Needed needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     uint32_t closed(const Needed& inside) const;
     void settle_min_bytes();
-    uint32_t min_bytes_after(const FrameState* state);
+    uint32_t min_bytes_after(const Frame* frame);
     uint32_t min_bytes(const Configuration& config);
     void sum_around(const Around& around, const Frame* parent);
 
@@ -55,13 +56,14 @@ private:
     void settle_min_bytes_repeated();
     void settle_to_final();
     Needed needed(const FrameState* state, uint32_t slot, uint32_t alternative = kNoAlternative) const;
-    Needed needed(const Frame* frame, uint32_t slot) const;
+    Needed needed(const Frame* frame, uint32_t slot, uint32_t alternative = kNoAlternative) const;
     const std::vector<uint16_t>& owners(const FrameState* state) const;
     uint32_t closed_by(const Frame* frame, uint32_t slot) const;
-    uint32_t min_bytes_slot(const FrameState* state, const Move& move) const;
+    uint32_t min_bytes_slot(const Frame* frame, const Move& move) const;
     uint32_t min_bytes_satisfied(const Frame* frame, uint32_t component);
     uint32_t min_bytes_rest(const Frame* frame, bool opened);
-    uint32_t min_bytes_position(uint32_t id, const Frame* frame, bool repeated = false);
+    uint32_t min_bytes_position(uint32_t id, const Frame* frame);
+    uint32_t min_bytes_unlike(uint32_t id, uint32_t component, const ValueList* others);
     uint32_t min_bytes_key(const Configuration& config);
     uint32_t min_bytes_extra(const Configuration& config) const;
     uint32_t min_bytes_declared(const Frame* frame, uint32_t slot, const TrieNode& node, const Needed& rest) const;
@@ -82,6 +84,7 @@ private:
     Gaps& gaps_;
     Groups& groups_;
     ShortestRest& rest_;
+    UniqueItems& unique_;
     std::vector<std::vector<Needed>> to_final_;  // [array][state] the items to a final state; empty if it counts none
     std::vector<uint32_t>
         of_repeated_;  // [value] the same after an item of an array with unique items; empty if there are none

@@ -15,6 +15,7 @@ ShortestRest::ShortestRest(JsonMachine& machine)
     : program_(machine.program),
       positions_(machine.positions),
       states_(machine.states),
+      unique_(machine.unique),
       containers_(machine.containers),
       gaps_(machine.gaps),
       min_bytes_(machine.min_bytes),
@@ -70,11 +71,45 @@ void ShortestRest::take(const FrameState* state, uint32_t key) const {
         state->required -= shortest_.member(shortest_.plans[set.disjuncts[0]].from, place);
 }
 
+// The position of the value that comes next.
+uint32_t ShortestRest::position_of_next(const Configuration& config) const {
+    return config.mode == kColon ? states_.position_of(config.frame->state) : config.state;
+}
+
+// What the value that comes next is instead of its shortest text, where it must not become that one; empty if unclear.
+std::optional<std::string> ShortestRest::unlike(const Configuration& config) const {
+    const ValueList* others = config.frame->child_forbidden;
+    if (!others) return std::nullopt;
+    const Position& p = positions_.prepared(position_of_next(config));
+    const Shortest& shortest = shortest_.texts[p.values[0]];
+    if (p.values.size() > 1 || shortest.kind == Shortest::kUnclear) return "";
+    if (shortest.kind != Shortest::kText) {
+        const bool may_repeat =
+            std::ranges::any_of(others->all(), [&](std::string_view other) { return other[0] == shortest.text[0]; });
+        return may_repeat ? std::optional<std::string>("") : std::nullopt;
+    }
+    if (std::ranges::count(others->all(), canonical_json(shortest.text)) == 0) return std::nullopt;
+    return unlike_scalar(p, *others);
+}
+
+// The shortest text of a string or number that is none of some; empty if unclear.
+std::string ShortestRest::unlike_scalar(const Position& p, const ValueList& others) const {
+    const ValueNode& value = program_.values[p.values[0]];
+    const bool is_string = value.strings.size() == 1, is_literal = value.literal != kEmpty;
+    if (!value.objects.empty() || !value.arrays.empty() || is_string == is_literal) return "";
+    const uint32_t start = is_string ? unique_.string_start(p, &others) : unique_.literal_start(p, &others);
+    const uint32_t bytes = program_.dfa().near_bytes_to_accept(start, 0);
+    if (is_string && (value.strings[0].min_chars > 0 || value.strings[0].max_chars < bytes)) return "";
+    std::string word;
+    if (!shortest_.first_word(start, 0, bytes, word)) return "";
+    return is_string ? '"' + word + '"' : word;
+}
+
 // Tokens from the end of the value that a container is waiting for to after its bracket.
 uint32_t ShortestRest::most_after(const Frame* frame) const {
     const FrameState* state = frame->state;
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
-    if (frame->tracking) return kFar;
+    if (frame->forbidden) return kFar;
     const std::vector<Move>& moves = positions_.children[state->child].moves;
     if (moves.size() == 1) return most_slot(required(state, moves[0].slot), false);
     uint32_t most = 0;
@@ -85,7 +120,7 @@ uint32_t ShortestRest::most_after(const Frame* frame) const {
 // The same between two members or items; `opened`: before the first one.
 uint32_t ShortestRest::most_rest(const Frame* frame, bool opened) const {
     const FrameState* state = frame->state;
-    if (frame->tracking) return kFar;
+    if (frame->forbidden) return kFar;
     if (const uint32_t slot = only_slot(state); slot != kNoSlot) return most_slot(required(state, slot), opened);
     uint32_t most = 0;
     for (uint32_t slot = 0; slot < slots(state); ++slot)
@@ -125,6 +160,13 @@ uint32_t ShortestRest::only_slot(const FrameState* state) const {
 uint32_t ShortestRest::most_position(uint32_t id) const {
     const std::vector<ValueId>& values = positions_[id]->values;
     return values.size() == 1 ? shortest_.texts[values[0]].tokens : kFar;
+}
+
+// Of the value that comes next.
+uint32_t ShortestRest::most_value(const Configuration& config) const {
+    const auto other = unlike(config);
+    if (!other) return most_position(position_of_next(config));
+    return other->empty() ? kFar : static_cast<uint32_t>(other->size());
 }
 
 // The requirements of the containers around a frame, with the sums.
@@ -184,9 +226,13 @@ uint32_t ShortestRest::growth_inside(const Configuration& config) const {
 uint32_t ShortestRest::most_after_token(const Configuration& config) const {
     if (config.mode == kDone) return 0;
     const uint32_t around = most_tokens_around(config);
-    if (around >= kFar) return kFar;
-    const uint32_t more = std::max({config.frame->around.growth, growth(config.frame->state), growth_inside(config)});
-    return plus(around, more);
+    return around < kFar ? plus(around, most_growth(config)) : kFar;
+}
+
+uint32_t ShortestRest::most_growth(const Configuration& config) const {
+    if (config.mode == kDone) return 0;
+    if (!has_sums(config.frame)) return kFar;
+    return std::max({config.frame->around.growth, growth(config.frame->state), growth_inside(config)});
 }
 
 bool ShortestRest::has_sums(const Frame* frame) const {
@@ -219,7 +265,8 @@ uint32_t ShortestRest::most_tokens(const Configuration& config) {
     const bool space = program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;
     switch (config.mode) {
         case kValue:
-        case kItem: return plus(around, uint64_t{space} + most_position(config.state) + most_after(config.frame));
+        case kItem: return plus(around, uint64_t{space} + most_value(config) + most_after(config.frame));
+        case kColon: return plus(around, uint64_t{gaps_.colon_bytes()} + most_value(config) + most_after(config.frame));
         case kString:
         case kLiteral: return plus(around, uint64_t{most_word(config)} + most_after(config.frame));
         case kFirstItem:
@@ -345,6 +392,7 @@ bool ShortestRest::rest_of_word(const Configuration& config, uint32_t language, 
         const uint32_t more = std::max(missing, state.accepts[language] ? 0u : 1u);
         if (uint64_t{config.count} + more > disjunct.max_chars) return false;  // the text is in another language
     }
+    if (missing && config.frame->child_forbidden) return false;  // spaces may write one of those
     if (!state.accepts[language]) {
         if (!shortest_.first_word(config.state, language, program_.dfa().bytes_to_accept(config.state, language), out))
             return false;
@@ -407,7 +455,8 @@ Tail ShortestRest::tail_after(const Frame* frame) const {
     for (; !chain.empty(); chain.pop_back()) {
         const Frame* parent = chain.back()->parent;
         const std::vector<Move>& moves = positions_.children[parent->state->child].moves;
-        if (parent->parent) out = moves.size() == 1 ? tail(parent->state, {moves[0].slot}, out) : kNoTail;
+        const bool is_clear = moves.size() == 1 && !parent->forbidden;
+        if (parent->parent) out = is_clear ? tail(parent->state, {moves[0].slot}, out) : kNoTail;
         chain.back()->around.tail = out;
     }
     return out;
@@ -416,7 +465,7 @@ Tail ShortestRest::tail_after(const Frame* frame) const {
 // Find the beginning of the shortest text, up to a part that a container around still requires. Returns false if it is
 // unclear.
 bool ShortestRest::find_front(const Configuration& config, Front& out) {
-    if (min_bytes_.min_bytes(config) > kMostText) return false;
+    if (config.frame->forbidden || min_bytes_.min_bytes(config) > kMostText) return false;
     const FrameState* state = config.frame->state;
     const bool spaced = program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;
     const bool is_word = config.mode == kString || config.mode == kLiteral;
@@ -433,6 +482,10 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
                    rest_of_word(config, 0, out.text);
         if (config.mode == kColon) out.text = shortest_.colon();
         if (config.mode != kColon && spaced) out.text = ' ';
+        if (const auto other = unlike(config)) {
+            out.text += *other;
+            return !other->empty();
+        }
         return add_value(p.values[0], out);
     }
     const uint32_t slot = out.begun.slot = only_slot(state);
@@ -496,7 +549,7 @@ bool ShortestRest::write_shortest(const Configuration& config, std::string& out)
     if (front.value != kNoValue) shortest_.write_value(front.value, out);
     Begun begun = front.begun;
     for (const Frame* frame = config.frame; frame->parent; frame = frame->parent) {
-        if (!write_rest(frame->state, begun, out)) return false;
+        if (frame->forbidden || !write_rest(frame->state, begun, out)) return false;
         const std::vector<Move>& moves = positions_.children[frame->parent->state->child].moves;
         if (frame->parent->parent && moves.size() != 1) return false;
         begun = {frame->parent->parent ? moves[0].slot : kNoSlot};

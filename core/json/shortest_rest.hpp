@@ -21,6 +21,7 @@ class Growth;
 class MinBytes;
 class ShortestTokens;
 class ShortestValues;
+class UniqueItems;
 
 class ShortestRest {
 public:
@@ -34,6 +35,7 @@ public:
     void sum_around(const Around& around, const Frame* parent);
     bool has_sums(const Frame* frame) const;
     uint32_t most_after_token(const Configuration& config) const;
+    uint32_t most_growth(const Configuration& config) const;
     uint32_t most_tokens(const Configuration& config);
     uint32_t next_required(const Configuration& config) const;
     bool write_shortest(const Configuration& config, std::string& out);
@@ -56,6 +58,10 @@ private:
         ValueId value = kNoValue;  // a container after the text
         Begun begun = {};          // of the container that is open
     };
+    uint32_t position_of_next(const Configuration& config) const;
+    std::optional<std::string> unlike(const Configuration& config) const;
+    std::string unlike_scalar(const Position& p, const ValueList& others) const;
+    uint32_t most_value(const Configuration& config) const;
     uint32_t most_after(const Frame* frame) const;
     uint32_t most_tokens_around(const Configuration& config) const;
     uint32_t growth(const FrameState* state) const;
@@ -87,6 +93,7 @@ private:
     JsonProgram& program_;
     Positions& positions_;
     FrameStates& states_;
+    UniqueItems& unique_;
     Containers& containers_;
     Gaps& gaps_;
     MinBytes& min_bytes_;

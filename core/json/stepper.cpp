@@ -113,10 +113,9 @@ bool Stepper::begin_value(Configuration& config, uint8_t byte, Arena& arena) {
     config.gap = 0;
     config.count = 0;
     config.start = config.text;
-    const ValueList* forbidden = config.frame->child_forbidden;
     if (byte == '"') {
         config.mode = kString;
-        config.state = forbidden ? unique_.string_start_without(p, *forbidden) : p.string_start;
+        config.state = unique_.string_start(p, config.frame->child_forbidden);
         return config.state != 0;
     }
     if (byte == '{') {
@@ -134,7 +133,7 @@ bool Stepper::begin_value(Configuration& config, uint8_t byte, Arena& arena) {
         return true;
     }
     config.mode = kLiteral;
-    uint32_t start = forbidden ? unique_.literal_start_without(p, *forbidden) : p.literal_start;
+    const uint32_t start = unique_.literal_start(p, config.frame->child_forbidden);
     config.state = start ? program_.dfa().next(start, byte) : 0;
     return config.state != 0;
 }

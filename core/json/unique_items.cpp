@@ -154,7 +154,18 @@ NodeId UniqueItems::spelled(std::vector<std::u32string> texts) {
     return texts.empty() ? kEmpty : build(0, texts.size(), 0);
 }
 
-// The start of a string at a position, without the values it must not become.
+uint32_t UniqueItems::string_start(const Position& p, const ValueList* forbidden) {
+    if (!forbidden) return p.string_start;
+    if (forbidden->string_start == kUnknownStart) forbidden->string_start = string_start_without(p, *forbidden);
+    return forbidden->string_start;
+}
+
+uint32_t UniqueItems::literal_start(const Position& p, const ValueList* forbidden) {
+    if (!forbidden) return p.literal_start;
+    if (forbidden->literal_start == kUnknownStart) forbidden->literal_start = literal_start_without(p, *forbidden);
+    return forbidden->literal_start;
+}
+
 uint32_t UniqueItems::string_start_without(const Position& p, const ValueList& forbidden) {
     std::vector<std::u32string> texts;
     for (uint32_t k = 0; k < forbidden.count; ++k)
@@ -169,8 +180,7 @@ uint32_t UniqueItems::string_start_without(const Position& p, const ValueList& f
     return program_.dfa().intern(components, p.counted);
 }
 
-// The start of a number or literal name at a position, without the values it must not become. Of a number all texts are
-// taken out that readers call equal to it.
+// Of a number all texts are taken out that readers call equal to it.
 uint32_t UniqueItems::literal_start_without(const Position& p, const ValueList& forbidden) {
     Kernel& kernel = program_.kernel();
     std::vector<NodeId> out;

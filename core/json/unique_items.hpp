@@ -26,10 +26,14 @@ public:
     bool note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive,
                     Arena& arena);
     bool is_forbidden(const Frame* frame) const;
-    uint32_t string_start_without(const Position& p, const ValueList& forbidden);
-    uint32_t literal_start_without(const Position& p, const ValueList& forbidden);
+    // The start of a string, and of a number or literal name, at a position, without the values it must not become;
+    // null: there are none.
+    uint32_t string_start(const Position& p, const ValueList* forbidden);
+    uint32_t literal_start(const Position& p, const ValueList* forbidden);
 
 private:
+    uint32_t string_start_without(const Position& p, const ValueList& forbidden);
+    uint32_t literal_start_without(const Position& p, const ValueList& forbidden);
     ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
     bool all_unique(const Frame* frame, const Bits& slots) const;
     bool must_close(const Frame* frame, Arena& arena);

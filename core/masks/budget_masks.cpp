@@ -192,18 +192,26 @@ void BudgetMasks::keep_far(const Configuration& config, uint32_t budget, Arena& 
     arena.release(begin);
 }
 
-// The same where places are not alone. Where searches were given up before, it goes by lower bounds alone.
+// The same where places are not alone. Where searches were given up before, it goes by bounds alone.
 bool BudgetMasks::split_shared(const Configuration& config, uint32_t budget, Arena& arena) {
     if (known_most(config, ends_.number_of(config)) != kGivenUp) return split(config, budget, false, arena);
+    split_by_bounds(config, ends_.bound(config), budget, arena);
+    return false;
+}
+
+// Split the tokens without a search: where nothing tells the need after a token, it is that before it and as many
+// tokens as a lower bound of the bytes rises, and `kSlack` more tokens have to be left.
+void BudgetMasks::split_by_bounds(const Configuration& config, uint32_t need, uint32_t budget, Arena& arena) {
+    const uint64_t least = ends_.bound(config);
     each_need(
         tables_.all(), config, arena,
-        [&](const Configuration& next) {
-            const uint64_t least = ends_.bound(next);
-            return least == 0 || least + kSlack < budget ? 0 : kNever;
+        [&](const Configuration& next) -> uint32_t {
+            if (automaton_.accepting(next)) return 0;
+            if (const auto exact = ends_.told(next, ends_.most(next))) return *exact;
+            return need + std::max<uint64_t>(ends_.bound(next), least) - least + kSlack < budget ? 0 : kNever;
         },
         [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
     split_by(needs_, budget);
-    return false;
 }
 
 void BudgetMasks::split_by(const Needs& needs, uint32_t budget) {
@@ -327,6 +335,10 @@ bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t 
         visit(Tokens{one.tokens, one.words.empty() ? nullptr : one.words.data()}, ask(next));
     }
     for (const StringClosing& closing : rest->closing) {
+        if (body.in_full) {
+            each_in_full(closing.tokens, config, depth, arena, ask, visit);
+            continue;
+        }
         const Arena::Mark mark = arena.mark();
         Configuration next = config;
         if (string_view_->go_on(next, closing.state, closing.chars) && automaton_.step(next, '"', arena)) {
@@ -506,25 +518,48 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
     const bool accepting = automaton_.accepting(config);
     const uint32_t most = ends_.most(config);
     if (most < Automaton::kFar && guide_.most_after_token(config) < budget) return allowed;
-    const bool by_text = guide_.text_matters(config) && !ends_.told(config, most);
+    if (guide_.text_matters(config)) return tighten_by_bounds(config, budget, words, allowed, arena);
     const uint32_t told = most_told(config);
     uint32_t least = std::min(most, told);
     if (least > budget && told == kNever) least = some_end(config, budget, arena);
-    if (by_text && budget > uint64_t{least} + kSlack) return allowed;
-    if (least > budget || by_text) least = std::min(told, ends_.needed(config, arena, promised_));
+    if (least > budget) least = std::min(told, ends_.needed(config, arena, promised_));
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
-    const bool is_near = budget <= uint64_t{least} + kSlack;
-    if (by_text && !is_near) return allowed;
-    if (!by_text && is_far(config, budget)) return allowed;
-    if (!by_text && is_alone(config, arena)) {
+    if (is_far(config, budget)) return allowed;
+    if (is_alone(config, arena)) {
         if (!split_told(config, budget, words, arena) && !accepting) return keep_text_beside(config, words, arena);
-    } else if (by_text || (!split_shared(config, budget, arena) && is_near)) {
+    } else if (!split_shared(config, budget, arena) && budget <= uint64_t{least} + kSlack) {
         return accepting ? keep_ends(words) : keep_to_text(config, words, arena);
     }
     const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());
     // A text that is not the shortest may not be found again from the middle.
     return left || accepting ? left : keep_to_text(config, words, arena);
+}
+
+// The same where the shortest text depends on the text so far, so that an end would be searched for after each token:
+// tokens are taken out where the rest is told to be too long, or by its lower bounds. Near the end of the budget the
+// shortest text is kept besides.
+uint32_t BudgetMasks::tighten_by_bounds(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
+                                        Arena& arena) {
+    const uint32_t least = ends_.bound(config);
+    const bool accepting = automaton_.accepting(config), is_near = budget <= uint64_t{least} + kSlack;
+    if (budget > uint64_t{least} + kSlack + guide_.most_growth(config)) return allowed;
+    if (string_view_ && !is_near) {
+        const std::vector<uint32_t> all(words, words + tables_.words());
+        split_by_bounds(config, least, budget, arena);
+        const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());
+        if (left || accepting) return left;
+        std::ranges::copy(all, words);
+    }
+    const uint32_t need = promised_.empty() ? ends_.needed(config, arena) : ends_.spelling().fewest(promised_);
+    if (need == kNever) return allowed;
+    if (!string_view_) {  // without classes of tokens each one would be read
+        if (budget > uint64_t{need} + kSlack) return allowed;
+        return accepting ? keep_ends(words) : keep_to_text(config, words, arena);
+    }
+    split_by_bounds(config, need, std::max(budget, need), arena);
+    return accepting ? split_.apply(words, allowed, tables_.words(), tables_.eos())
+                     : keep_text_beside(config, words, arena);
 }
 
 // Leave the ends of the text alone.

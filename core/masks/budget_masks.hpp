@@ -15,9 +15,10 @@
 // rest was counted, or is told from the schema (CompletionGuide::fewest_tokens), or some end of it is found soon, or
 // its end is further away than the rest of the budget reaches with the longest token. If the work allowed for one mask
 // does not suffice for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to
-// fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other
-// machines such a mask is reduced to the shortest text near the end of the budget; far from it, tokens are dropped as
-// there, or none where the text matters.
+// fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. So it is
+// where the shortest text depends on the text so far, whose searches would not be shared: there is no search after each
+// token then. On other machines such a mask is reduced to the shortest text near the end of the budget; far from it,
+// tokens are dropped as there.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -124,6 +125,8 @@ private:
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t tighten_by_need(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
                              Arena& arena);
+    uint32_t tighten_by_bounds(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
+                               Arena& arena);
     uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
     uint32_t keep_ends(uint32_t* words);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
@@ -146,6 +149,7 @@ private:
     void read_tails(const Configuration& following, Arena& arena, const Ask& ask);
     void split_by(const Needs& needs, uint32_t budget);
     bool split_shared(const Configuration& config, uint32_t budget, Arena& arena);
+    void split_by_bounds(const Configuration& config, uint32_t need, uint32_t budget, Arena& arena);
 
     Completions& ends_;
     Automaton& automaton_;

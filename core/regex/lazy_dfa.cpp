@@ -1,6 +1,8 @@
 #include "regex/lazy_dfa.hpp"
 
 #include <algorithm>
+#include <queue>
+#include <tuple>
 #include <unordered_set>
 
 #include "util/hash.hpp"
@@ -73,7 +75,7 @@ uint32_t* LazyDfa::allocate(size_t targets) {
 size_t LazyDfa::memory_bytes() const {
     constexpr size_t kOfMap = 40;
     return states_.size() * sizeof(State) + components_.capacity() * sizeof(NodeId) + rows_.capacity() * sizeof(Row) +
-           pool_size_ * sizeof(uint32_t) + distances_.size() * kOfMap +
+           pool_size_ * sizeof(uint32_t) + (distances_.size() + near_.size()) * kOfMap +
            classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes() +
            tracks_.size() * sizeof(Track) + leaving_.size() * kOfMap;
 }
@@ -129,6 +131,31 @@ uint32_t LazyDfa::bytes_to_accept(uint32_t id, uint32_t k) {
     if (!is_tracked(id)) return kernel_.shortest(component(id, k));
     const Track& track = track_of(id);
     return std::min(kUnbounded / 4, track.table->shortest(id - track.base) + kernel_.shortest(track.rest));
+}
+
+// A* (Hart, Nilsson and Raphael 1968), cut off after a few states: the next one bounds the others.
+uint32_t LazyDfa::near_bytes_to_accept(uint32_t start, uint32_t k) {
+    constexpr size_t kMostLooked = 32;
+    const uint64_t key = uint64_t{start} << 16 | k;
+    if (const auto known = near_.find(key); known != near_.end()) return known->second;
+    using Entry = std::tuple<uint32_t, uint32_t, uint32_t>;  // bound, bytes so far, state
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+    std::unordered_set<uint32_t> seen{start};
+    open.emplace(bytes_to_accept(start, k), 0, start);
+    uint32_t best = kUnbounded / 4;
+    for (size_t looked = 0; !open.empty(); ++looked) {
+        const auto [bound, bytes, at] = open.top();
+        open.pop();
+        best = bound;
+        if (looked == kMostLooked || state(at).accepts[k]) break;
+        best = kUnbounded / 4;
+        each_target(at, 0, 255, [&](uint32_t target) {
+            if (target && state(target).alive[k] && seen.insert(target).second)
+                open.emplace(bytes + 1 + bytes_to_accept(target, k), bytes + 1, target);
+            return true;
+        });
+    }
+    return near_[key] = best;
 }
 
 // Find the bytes that behave alike, and make room for one target each.

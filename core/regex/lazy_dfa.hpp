@@ -69,6 +69,8 @@ public:
     uint32_t chars_to_accept(uint32_t state, uint32_t k);
     // Lower bound of the bytes after which component k accepts.
     uint32_t bytes_to_accept(uint32_t state, uint32_t k);
+    // A closer one, from the states that are near: of an intersection, whose own bound is the greatest of its parts'.
+    uint32_t near_bytes_to_accept(uint32_t state, uint32_t k);
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
     const State& state(uint32_t id) const { return is_tracked(id) ? tracked_[accepting(id)] : states_[id]; }
     // Of a state, without a look at it.
@@ -122,6 +124,7 @@ private:
     std::deque<State> states_;
     std::vector<NodeId> components_;
     std::unordered_map<uint64_t, uint32_t> distances_;  // chars_to_accept by state and component
+    std::unordered_map<uint64_t, uint32_t> near_;       // near_bytes_to_accept, likewise
     std::vector<Row> rows_;
     std::deque<Classes> classes_;
     std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]

@@ -6,6 +6,7 @@ import random
 import re
 import time
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -197,6 +198,65 @@ def test_every_text_is_complete_within_its_budget(case, bundled_vocabulary):
     rng = random.Random(case.id)
     for budget in (needed, needed + 1, needed + 2, needed + 7, needed + 30):
         run_out(grammar, budget, rng)
+
+
+_LONG = {
+    "type": "object",
+    "properties": {f"a rather long key {k}": {"type": "integer"} for k in range(10)},
+    "required": [f"a rather long key {k}" for k in range(10)],
+}
+_LONG_ITEMS = {
+    "objects": {"type": "array", "uniqueItems": True, "items": _LONG},
+    "objects in an object": {
+        "type": "object",
+        "properties": {"a": {"type": "array", "uniqueItems": True, "items": _LONG}, "b": _LONG},
+    },
+    "arrays": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "array", "items": {"type": "integer"}, "minItems": 70},
+    },
+    "a few long strings": {"type": "array", "uniqueItems": True, "items": {"enum": ["x" * 100, "y" * 300, "a", "b"]}},
+    "long keys of any name": {"type": "object", "minProperties": 2, "additionalProperties": _LONG},
+    "a set": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "string", "pattern": "^[a-z]{2,9}$"},
+        "minItems": 3,
+    },
+}
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize("schema", _LONG_ITEMS.values(), ids=_LONG_ITEMS)
+@pytest.mark.parametrize("more", [0, 30, 100, 300])
+def test_an_item_that_needs_much_begins_in_time(schema, order, more):
+    """Where the shortest text depends on the text, a mask went by what is needed now, and not after the token."""
+    grammar = schemagen.compile(schema, Vocabulary.byte_vocabulary(), cache=None, property_order=order)
+    for seed in range(3):
+        text = run_out(grammar, grammar.min_new_tokens + more, random.Random(seed))
+        jsonschema.validate(json.loads(text), schema)
+
+
+def test_a_set_may_go_on_near_the_end_of_its_budget():
+    """Of strings that must differ, the rest is told as soon as one does."""
+    vocabulary = Vocabulary.byte_vocabulary()
+    schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    matcher = schemagen.compile(schema, vocabulary, cache=None).matcher()
+
+    def allowed(budget):
+        return {vocabulary.tokens[token] for token in mask_of(matcher, vocabulary, budget=budget)}
+
+    assert matcher.accept_bytes(b'["","b')
+    assert matcher.tokens_to_finish() == 2
+    assert allowed(2) == {b'"'}
+    assert {b'"', b"a", b"z"} <= allowed(3)
+    assert matcher.accept_bytes(b'"')
+    assert b"," not in allowed(4)
+    assert b"," in allowed(5)
+    assert matcher.accept_bytes(b',"')
+    assert matcher.shortest_completion() == b' "]'
+    assert b'"' not in allowed(100)
 
 
 def test_a_vocabulary_without_bytes_has_no_guarantee():
