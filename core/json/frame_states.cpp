@@ -47,7 +47,8 @@ FrameStates::FrameStates(JsonMachine& machine)
       moves_(machine.moves),
       groups_(machine.groups),
       min_bytes_(machine.min_bytes),
-      rest_(machine.rest),
+      parts_(machine.parts),
+      bounds_(machine.bounds),
       unique_(machine.unique) {
     Bits first;
     first.set(0);
@@ -141,7 +142,7 @@ const FrameState* FrameStates::intern(FrameState* state) {
         else if (state->kind == FrameKind::kArrayFrame)
             moves_.refresh_array(state);
     }
-    if (!min_bytes_.of_value.empty()) rest_.remember_required(state);
+    if (!min_bytes_.of_value.empty()) parts_.remember_required(state);
     if (interned_.size() >= kMostStates || state_bytes > kMostStateBytes) return state;
     auto* kept = static_cast<FrameState*>(state_arena.allocate(state->bytes));
     std::memcpy(static_cast<void*>(kept), state, state->bytes);
@@ -244,7 +245,7 @@ const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, co
         state->count++;
         state->child = positions_.child(std::move(moves));
         state->open_value = true;
-        if (key != kNoKey) set_bit(state->seen, key), rest_.take(state, key);
+        if (key != kNoKey) set_bit(state->seen, key), parts_.take(state, key);
         for (uint32_t slot = 0; slot < slots; ++slot) {
             uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
             state->next[slot] = place == kNoKey
@@ -313,7 +314,7 @@ Around FrameStates::around(const Frame* parent) {
         }
     }
     out.least = out.most = kNotSummed, out.tail = kNotCounted;
-    if (rest_.has_sums(parent)) rest_.sum_around(out, parent);
+    if (bounds_.has_sums(parent)) bounds_.sum_around(out, parent);
     return out;
 }
 

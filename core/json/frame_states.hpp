@@ -13,7 +13,8 @@ struct JsonMachine;
 class FrameMoves;
 class Groups;
 class MinBytes;
-class ShortestRest;
+class RequiredParts;
+class TokenBounds;
 class UniqueItems;
 
 class FrameStates {
@@ -55,7 +56,8 @@ private:
     FrameMoves& moves_;
     Groups& groups_;
     MinBytes& min_bytes_;
-    ShortestRest& rest_;
+    RequiredParts& parts_;
+    TokenBounds& bounds_;
     UniqueItems& unique_;
     HashIndex state_index_;
     std::vector<const FrameState*> interned_;                    // [id - 1]

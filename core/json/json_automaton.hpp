@@ -64,11 +64,11 @@ private:
     Configuration keep(const Configuration& config, Arena& arena) override {
         return machine_.identities.keep(config, arena);
     }
-    uint32_t most_tokens(const Configuration& config) override { return machine_.rest.most_tokens(config); }
+    uint32_t most_tokens(const Configuration& config) override { return machine_.bounds.most_tokens(config); }
     uint32_t most_after_token(const Configuration& config) const override {
-        return machine_.rest.most_after_token(config);
+        return machine_.bounds.most_after_token(config);
     }
-    uint32_t most_growth(const Configuration& config) const override { return machine_.rest.most_growth(config); }
+    uint32_t most_growth(const Configuration& config) const override { return machine_.bounds.most_growth(config); }
     std::optional<uint32_t> fewest_tokens(const Configuration& config) override {
         return machine_.rest.fewest_tokens(config);
     }

@@ -11,10 +11,12 @@
 #include "json/min_bytes.hpp"
 #include "json/positions.hpp"
 #include "json/program.hpp"
+#include "json/required_parts.hpp"
 #include "json/shortest_rest.hpp"
 #include "json/shortest_tokens.hpp"
 #include "json/shortest_values.hpp"
 #include "json/stepper.hpp"
+#include "json/token_bounds.hpp"
 #include "json/unique_items.hpp"
 
 namespace schemagen {
@@ -36,7 +38,9 @@ struct JsonMachine {
     ShortestValues shortest{*this};
     ShortestTokens tokens{*this};
     Growth growth{*this};
+    RequiredParts parts{*this};
     ShortestRest rest{*this};
+    TokenBounds bounds{*this};
     UniqueItems unique{*this};
     Stepper stepper{*this};
     Containers containers{*this};

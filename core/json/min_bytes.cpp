@@ -23,7 +23,8 @@ MinBytes::MinBytes(JsonMachine& machine)
       states_(machine.states),
       gaps_(machine.gaps),
       groups_(machine.groups),
-      rest_(machine.rest),
+      parts_(machine.parts),
+      bounds_(machine.bounds),
       unique_(machine.unique) {}
 
 uint32_t MinBytes::min_bytes_option(const std::vector<Option>& options, uint32_t depth) const {
@@ -44,7 +45,7 @@ Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState
     Needed out;
     const uint32_t depth = state ? state->depth : program_.options.fixed.lines;
     if (state && !program_.options.fixed.lines) {
-        const Required rest = rest_.required(state, slot);
+        const Required rest = parts_.required(state, slot);
         out.bytes = rest.bytes;
         out.count = rest.count;
     } else {
@@ -397,8 +398,8 @@ uint32_t MinBytes::min_bytes_key(const Configuration& config) {
     const FrameState* state = frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
     // A key that is required costs nothing more, so no other one can be nearer.
-    if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey) {
-        const uint32_t slot = rest_.only_slot(state);
+    if (const uint32_t key = program_.options.fixed.lines ? kNoKey : parts_.next_required(config); key != kNoKey) {
+        const uint32_t slot = parts_.only_slot(state);
         if (const Needed rest = needed(frame, slot); rest.any == 0)
             return plus(rest.bytes,
                         (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth + closed_by(frame, slot));
@@ -509,7 +510,7 @@ uint64_t MinBytes::min_bytes_next_key(const Configuration& config) {
 uint32_t MinBytes::min_bytes(const Configuration& config) {
     if (config.mode == kDone) return 0;
     const Frame* frame = config.frame;
-    rest_.summed(frame);
+    bounds_.summed(frame);
     const uint32_t read = config.count;  // in a gap: how much of it
     uint64_t total = 0;
     switch (config.mode) {

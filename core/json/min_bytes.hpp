@@ -20,7 +20,8 @@ struct JsonMachine;
 class FrameStates;
 class Gaps;
 class Groups;
-class ShortestRest;
+class RequiredParts;
+class TokenBounds;
 class UniqueItems;
 
 // Bytes of some members or items without the commas between them, how many they are, and how many of these may be any:
@@ -83,7 +84,8 @@ private:
     FrameStates& states_;
     Gaps& gaps_;
     Groups& groups_;
-    ShortestRest& rest_;
+    RequiredParts& parts_;
+    TokenBounds& bounds_;
     UniqueItems& unique_;
     std::vector<std::vector<Needed>> to_final_;  // [array][state] the items to a final state; empty if it counts none
     std::vector<uint32_t>
