@@ -8,9 +8,6 @@ namespace schemagen {
 
 namespace {
 
-// Whether the cost of what an array or object still has to take is known.
-bool is_counted(const Options& options) { return options.size() == 1 && options[0].size() == 1; }
-
 // The most tokens of a rest of a text.
 uint32_t most_of_rests(const Spelling& spelling, std::string_view text) {
     return std::ranges::max(spelling.fewest_tokens(text));
@@ -84,7 +81,7 @@ uint32_t Growth::members(uint32_t disjunct, bool with_values) const {
     uint32_t most = 0;
     for (size_t k = 0; k < own.properties.size(); ++k) {
         const Property& property = own.properties[k];
-        const bool counted = property.required && is_counted(property.options);
+        const bool counted = property.required && only(property.options);
         const KeyTokens& key = plan.keys[k];
         for (const auto& options : property.options)
             most = std::max(most, member(options, counted, counted ? key.most - key.all : key.most, with_values));
@@ -110,8 +107,7 @@ uint32_t Growth::items(const ArrayDisjunct& disjunct) const {
         const bool is_last = k == disjunct.prefix.size();
         const Options& all = is_last ? disjunct.items : disjunct.prefix[k];
         if (is_last && disjunct.max_items <= k) break;
-        const bool counted =
-            is_counted(all) && (is_last ? disjunct.max_items == disjunct.min_items : k < disjunct.min_items);
+        const bool counted = only(all) && (is_last ? disjunct.max_items == disjunct.min_items : k < disjunct.min_items);
         for (const auto& options : all) most = std::max(most, member(options, counted, 0, true));
     }
     constexpr uint32_t kUnlike = 64;  // tokens that make an item unlike others, though not in every schema

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "json/program.hpp"
+#include "util/heap.hpp"
 #include "vocabulary/spelling.hpp"
 
 namespace schemagen {
@@ -29,6 +30,12 @@ public:
     uint32_t of_items(uint32_t disjunct) const { return is_settled_ ? arrays_[disjunct] : kFar; }
     uint32_t of_members(uint32_t disjunct) const { return is_settled_ ? objects_[disjunct] : kFar; }  // inside a key
     uint32_t of_keys(uint32_t disjunct) const { return is_settled_ ? keys_[disjunct] : kFar; }        // outside of one
+    size_t memory_bytes() const {
+        size_t bytes = 0;
+        for (const auto* each : {&scalars_, &opened_, &containers_, &objects_, &keys_, &arrays_})
+            bytes += heap_bytes(*each);
+        return bytes;
+    }
 
 private:
     uint32_t peak(const ValueNode& value) const;

@@ -5,6 +5,7 @@
 #include "json/machine.hpp"
 #include "json/values.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 #include "util/limits.hpp"
 #include "util/shown.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -588,6 +589,13 @@ void MinBytes::settle_min_bytes_lines() {
             changed = true;
         }
     }
+}
+
+size_t MinBytes::memory_bytes() const {
+    size_t bytes = heap_bytes(of_value) + heap_bytes(to_final_) + heap_bytes(of_repeated_) + heap_bytes(of_lines_) +
+                   heap_bytes(bytes_after_);
+    for (const auto& each : leasts_) bytes += heap_node(sizeof(each)) + heap_bytes(each.second);
+    return bytes;
 }
 
 }  // namespace schemagen

@@ -44,6 +44,7 @@ public:
     uint32_t min_bytes_after(const Frame* frame);
     uint32_t min_bytes(const Configuration& config);
     void sum_around(const Around& around, const Frame* parent);
+    size_t memory_bytes() const;
 
     std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty until computed
 

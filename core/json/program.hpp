@@ -46,6 +46,9 @@ struct Option {
     bool operator==(const Option&) const = default;
 };
 using Options = std::vector<std::vector<Option>>;  // [state]
+// The one way if there are no others, else null.
+inline const Option* only(const std::vector<Option>& options) { return options.size() == 1 ? options.data() : nullptr; }
+inline const Option* only(const Options& options) { return options.size() == 1 ? only(options[0]) : nullptr; }
 
 constexpr uint32_t kNoGroup = UINT32_MAX;
 

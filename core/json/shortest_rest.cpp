@@ -276,8 +276,8 @@ bool ShortestRest::write_declared_member(const Configuration& config, uint32_t s
         const uint64_t bytes = name.size() + uint64_t{min_bytes_.min_bytes_option(options, state->depth)};
         if (bytes > least) continue;
         std::string text;
-        if (options.size() == 1 && shortest_.texts[options[0].value].kind != Shortest::kUnclear)
-            shortest_.write_value(options[0].value, text = name);
+        if (const Option* option = only(options); option && shortest_.texts[option->value].kind != Shortest::kUnclear)
+            shortest_.write_value(option->value, text = name);
         if (bytes < least || text.empty() || text < best) best = text;
         least = bytes;
     }

@@ -22,12 +22,12 @@ ShortestTokens::ShortestTokens(JsonMachine& machine) : program_(machine.program)
 
 // Nothing where the value is not clear.
 ShortestTokens::Piece ShortestTokens::piece(const std::string& text, const Options& options) {
-    if (options.size() != 1 || options[0].size() != 1) return {};
-    const ValueId value = options[0][0].value;
-    const Shortest& shortest = shortest_.texts[value];
+    const Option* option = only(options);
+    if (!option) return {};
+    const Shortest& shortest = shortest_.texts[option->value];
     if (shortest.kind == Shortest::kUnclear) return {};
     if (shortest.kind == Shortest::kText) return {seams_->part(text + shortest.text)};
-    return {seams_->part(text), value};
+    return {seams_->part(text), option->value};
 }
 
 const ShortestTokens::Pieces& ShortestTokens::pieces_of_array(uint32_t disjunct) {

@@ -5,6 +5,7 @@
 #include "json/machine.hpp"
 #include "json/values.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 #include "util/limits.hpp"
 #include "util/shown.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -157,12 +158,13 @@ void ShortestValues::enter(Search& search, Shortest::Kind kind, uint32_t disjunc
 }
 
 const Shortest* ShortestValues::only_option(const Options& options) const {
-    return options.size() == 1 && options[0].size() == 1 ? &texts[options[0][0].value] : nullptr;
+    const Option* option = only(options);
+    return option ? &texts[option->value] : nullptr;
 }
 
 uint32_t ShortestValues::sure_bytes(const std::vector<Option>& options) const {
-    const bool sure = options.size() == 1 && texts[options[0].value].tokens < kFar;
-    return sure ? min_bytes_.of_value[options[0].value] : kFar;
+    const Option* option = only(options);
+    return option && texts[option->value].tokens < kFar ? min_bytes_.of_value[option->value] : kFar;
 }
 
 // Sums from the end: the requirements of a disjunct from each of its properties on.
@@ -296,6 +298,14 @@ void ShortestValues::write_value(ValueId id, std::string& out) const {
             begin(item(program_.arrays[shortest.disjunct], at)[0][0].value);
         }
     }
+}
+
+size_t ShortestValues::memory_bytes() const {
+    size_t bytes = heap_bytes(texts) + heap_bytes(plans);
+    for (const Shortest& shortest : texts) bytes += heap_bytes(shortest.text);
+    for (const ObjectPlan& plan : plans)
+        bytes += heap_bytes(plan.from) + heap_bytes(plan.keys) + heap_bytes(plan.order);
+    return bytes;
 }
 
 }  // namespace schemagen

@@ -72,6 +72,7 @@ public:
         return place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items;
     }
     Required required_members(uint32_t disjunct);
+    size_t memory_bytes() const;
 
     std::vector<Shortest> texts;    // [value]
     std::vector<ObjectPlan> plans;  // [object]

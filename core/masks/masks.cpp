@@ -188,7 +188,7 @@ uint32_t Masks::tails_after(const Configuration& following, Arena& arena) {
     }
     for (uint32_t tail : local->unclear)
         if (reads(following, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
-    if (view_.has_used_keys(following) || !tables_.tokens_with_member().empty())
+    if (may_repeat_key(following))
         for (uint32_t tail : tables_.tails_with_key())
             if (has_bit(words.data(), tail) && !reads(following, tables_.tail_text(tail), arena))
                 clear_bit(words.data(), tail);
@@ -402,8 +402,7 @@ void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
 }
 
 bool Masks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
-    if (view_.is_text_dependent(config) || view_.has_used_keys(config)) return false;
-    if (!tables_.tokens_with_member().empty()) return false;
+    if (view_.is_text_dependent(config) || may_repeat_key(config)) return false;
     LocalKey key = view_.local_key(config, tables_.longest_token());
     if (!key.usable) return false;
     const Local* known = cache_.find(key);
@@ -440,9 +439,13 @@ uint32_t Masks::fill(const Configuration& config, uint32_t* words, Arena& arena)
     }
     for (uint32_t token : mask->unclear)
         if (reads(config, tables_.token(token), arena)) set_bit(words, token), ++allowed;
-    if (view_.has_used_keys(config) || !tables_.tokens_with_member().empty())
-        allowed -= take_repeated_keys(config, words, arena);
+    if (may_repeat_key(config)) allowed -= take_repeated_keys(config, words, arena);
     return allowed;
+}
+
+// Whether a token may write a key that was used, or that it wrote itself.
+bool Masks::may_repeat_key(const Configuration& config) const {
+    return view_.has_used_keys(config) || !tables_.tokens_with_member().empty();
 }
 
 // Take out the tokens that would write a key a second time: those that close the key being read there, and among those

@@ -95,6 +95,7 @@ private:
     const std::vector<uint32_t>& through(Exits& exits, uint32_t set, const Configuration& config);
     void copy_base(const LocalMask& mask, uint32_t* words) const;
     uint32_t fill_tracking(const Configuration& config, uint32_t* words, Arena& arena);
+    bool may_repeat_key(const Configuration& config) const;
     uint32_t take_repeated_keys(const Configuration& config, uint32_t* words, Arena& arena);
     static Exits& exits_of(std::vector<Exits>& all, uint32_t how);
 

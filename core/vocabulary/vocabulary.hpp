@@ -170,9 +170,9 @@ public:
     const Trie& ends() const { return ends_; }
     // Tokens and tails that may contain a whole key: two quotes.
     const std::vector<uint32_t>& tokens_with_key() const { return tokens_with_key_; }
+    const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
     // Tokens that may contain the key of a member which they begin, and its colon. Hardly any vocabulary has some.
     const std::vector<uint32_t>& tokens_with_member() const { return tokens_with_member_; }
-    const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
     // Unique in the process.
     uint64_t serial() const { return serial_; }
 
