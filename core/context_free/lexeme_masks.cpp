@@ -141,10 +141,11 @@ void LexemeMasks::add_near_tails(ParserState state, TailTree::NodeId node, uint3
     if (step.taken->count && most_from(state) <= bytes) {
         step.taken->add_to(words, tables_.words());
     } else if (step.taken->count) {
-        for (const TailTree::Group& group : scans_.tails().groups(node))
+        scans_.tails().each_group(node, [&](const TailTree::Group& group) {
             if (!classes_.promises(group.tail) && sets_.meet(classes_.begun(group.tail), viable) &&
                 std::ranges::all_of(sets_[classes_.begun(group.tail)], is_near))
                 group.tokens->add_to(words, tables_.words());
+        });
     }
     for (const auto& [lexeme, below] : step.next)
         if (const ParserState after = strands_.after(state, lexeme)) add_near_tails(after, below, bytes, words);

@@ -138,7 +138,7 @@ TailTree::NodeId LexemeScans::grouped(const TailClasses::Tails& leaving) {
         group_of_[classes[k]] = kNoGroup;
         groups.push_back({classes[k], tokens_of(ranges[k])});
     }
-    return tails_.add(std::move(groups));
+    return tails_.add(groups);
 }
 
 // Of ranges in any order.

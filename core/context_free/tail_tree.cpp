@@ -7,19 +7,19 @@
 
 namespace schemagen {
 
-TailTree::NodeId TailTree::add(std::vector<Group> groups) {
-    std::ranges::sort(groups, {}, [](const Group& group) { return std::pair(group.tail, group.tokens->number); });
-    std::vector<uint32_t> key;
-    key.reserve(2 * groups.size());
-    for (const Group& group : groups) key.insert(key.end(), {group.tail, group.tokens->number});
-    const uint32_t id = keys_.intern(key);
-    if (id == nodes_.size()) {
-        Node node;
-        for (const Group& group : groups) node.depth = std::max(node.depth, classes_.depth(group.tail));
-        groups.shrink_to_fit();
-        node.groups = std::move(groups);
-        bytes_ += sizeof(Node) + heap_bytes(node.groups);
-        nodes_.push_back(std::move(node));
+TailTree::NodeId TailTree::add(const std::vector<Group>& groups) {
+    std::vector<std::pair<TailClass, uint32_t>> pairs;
+    pairs.reserve(groups.size());
+    for (const Group& group : groups) pairs.emplace_back(group.tail, group.tokens->number);
+    std::ranges::sort(pairs);
+    std::vector<uint32_t> list;
+    list.reserve(2 * pairs.size());
+    for (const auto& [tail, tokens] : pairs) list.insert(list.end(), {tail, tokens});
+    const uint32_t id = nodes_.intern(list);
+    if (id == depths_.size()) {
+        uint32_t depth = 0;
+        for (const Group& group : groups) depth = std::max(depth, classes_.depth(group.tail));
+        depths_.push_back(depth);
     }
     return id;
 }
@@ -37,7 +37,7 @@ TailTree::Step TailTree::find(NodeId node, LexemeSets::SetId viable) {
     Step out;
     std::vector<const TokenSet*> taken;
     std::vector<LexemeId> next;
-    for (const Group& group : nodes_[node].groups) {
+    each_group(node, [&](const Group& group) {
         poll();
         if (classes_.promises(group.tail)) {
             out.asked.push_back(group);
@@ -49,7 +49,7 @@ TailTree::Step TailTree::find(NodeId node, LexemeSets::SetId viable) {
                 if (sets_.has(viable, cuts[k]) && std::find(next.begin(), next.end(), cuts[k]) == next.end())
                     next.push_back(cuts[k]);
         }
-    }
+    });
     out.taken = tokens_.united(taken);
     for (LexemeId lexeme : next) out.next.emplace_back(lexeme, after(node, lexeme));
     return out;
@@ -58,20 +58,20 @@ TailTree::Step TailTree::find(NodeId node, LexemeSets::SetId viable) {
 TailTree::NodeId TailTree::after(NodeId node, LexemeId lexeme) {
     if (const uint32_t known = next_.find(node, lexeme); known != PairMap::kNone) return known;
     std::vector<Group> groups;
-    for (const Group& group : nodes_[node].groups) {
-        if (classes_.promises(group.tail)) continue;
+    each_group(node, [&](const Group& group) {
+        if (classes_.promises(group.tail)) return;
         const auto cuts = classes_.cuts(group.tail);
         for (size_t k = 0; k < cuts.size(); k += 2)
             if (cuts[k] == lexeme) groups.push_back({cuts[k + 1], group.tokens});
-    }
-    const NodeId made = add(std::move(groups));
+    });
+    const NodeId made = add(groups);
     next_.insert(node, lexeme, made);
     return made;
 }
 
 void TailTree::clear() {
-    nodes_.assign(1, {});
-    keys_ = {};
+    nodes_ = {};
+    depths_ = {0};
     next_.clear();
     steps_.clear();
     step_index_.clear();

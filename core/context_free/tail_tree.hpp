@@ -13,6 +13,7 @@
 
 #include "context_free/tail_classes.hpp"
 #include "context_free/token_sets.hpp"
+#include "util/heap.hpp"
 #include "util/interned_lists.hpp"
 #include "util/pair_map.hpp"
 
@@ -33,32 +34,32 @@ public:
     };
 
     TailTree(const TailClasses& classes, const LexemeSets& sets, TokenSets& tokens)
-        : classes_(classes), sets_(sets), tokens_(tokens), nodes_(1) {}
-    NodeId add(std::vector<Group> groups);
-    const std::vector<Group>& groups(NodeId node) const { return nodes_[node].groups; }
+        : classes_(classes), sets_(sets), tokens_(tokens) {}
+    NodeId add(const std::vector<Group>& groups);
+    template <class Visit>
+    void each_group(NodeId node, const Visit& visit) const {
+        const InternedLists::List list = nodes_[node];
+        for (size_t k = 0; k < list.size(); k += 2) visit(Group{list[k], tokens_.numbered(list[k + 1])});
+    }
     // Falls from a node to the nodes after it.
-    uint32_t depth(NodeId node) const { return nodes_[node].depth; }
+    uint32_t depth(NodeId node) const { return depths_[node]; }
     // Where these lexemes are viable.
     const Step& step(NodeId node, LexemeSets::SetId viable);
     void clear();
     size_t memory_bytes() const {
-        return bytes_ + keys_.memory_bytes() + next_.memory_bytes() + step_index_.memory_bytes();
+        return bytes_ + nodes_.memory_bytes() + heap_bytes(depths_) + next_.memory_bytes() + step_index_.memory_bytes();
     }
 
 private:
-    struct Node {
-        std::vector<Group> groups;
-        uint32_t depth = 0;
-    };
     NodeId after(NodeId node, LexemeId lexeme);
     Step find(NodeId node, LexemeSets::SetId viable);
 
     const TailClasses& classes_;
     const LexemeSets& sets_;
     TokenSets& tokens_;
-    std::deque<Node> nodes_;
-    InternedLists keys_;  // [node]: its groups, a class and a number of tokens each
-    PairMap next_;        // (node, lexeme) -> node
+    InternedLists nodes_;              // [node]: its groups, a class and a number of tokens each
+    std::vector<uint32_t> depths_{0};  // [node]
+    PairMap next_;                     // (node, lexeme) -> node
     std::deque<Step> steps_;
     PairMap step_index_;  // (node, viable set) -> step
     size_t bytes_ = 0;

@@ -1,6 +1,8 @@
 #include "context_free/token_sets.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
@@ -10,47 +12,54 @@ namespace schemagen {
 
 namespace {
 
-// How many words differ, if these are not more than `most`.
+// How many tokens only one of two masks has, if these are not more than `most`.
 size_t count_differing(const uint32_t* one, const uint32_t* other, size_t size, size_t most) {
     constexpr size_t kBlock = 256;
+    std::array<uint32_t, kBlock> differing;
     size_t count = 0;
     for (size_t begin = 0; begin < size && count <= most; begin += kBlock) {
-        uint32_t differing = 0;
-        for (size_t w = begin, end = std::min(begin + kBlock, size); w < end; ++w) differing += one[w] != other[w];
-        count += differing;
+        const size_t block = std::min(kBlock, size - begin);
+        for (size_t w = 0; w < block; ++w) differing[w] = one[begin + w] ^ other[begin + w];
+        count += count_bits(differing.data(), block);
     }
     return count;
+}
+
+std::vector<uint32_t> tokens_of(const TokenSet::Words& words) {
+    std::vector<uint32_t> tokens;
+    tokens.reserve(count_bits(words.data(), words.size()));
+    for_each_bit(words.data(), words.size(), [&](uint32_t token) { tokens.push_back(token); });
+    return tokens;
 }
 
 }  // namespace
 
 void TokenSet::add_to(uint32_t* words, size_t size) const {
-    if (!base) {
-        for (uint32_t token : parts) set_bit(words, token);
-        return;
-    }
-    const uint32_t* whole = base->parts.data();
+    if (!base) return tokens.each([words](uint32_t token) { set_bit(words, token); });
+    const uint32_t* other = base->whole->data();
     size_t w = 0;
-    for (size_t k = 0; !is_whole() && k < parts.size(); k += 2) {
-        for (; w < parts[k]; ++w) words[w] |= whole[w];
-        words[w++] |= parts[k + 1];
-    }
-    for (; w < size; ++w) words[w] |= whole[w];
+    uint32_t differing = 0;  // of word w
+    const auto go_to = [&](size_t end) {
+        if (w == end) return;
+        words[w] |= other[w] ^ std::exchange(differing, 0);
+        for (++w; w < end; ++w) words[w] |= other[w];
+    };
+    tokens.each([&](uint32_t token) {
+        go_to(token / kWordBits<uint32_t>);
+        set_bit(&differing, token % kWordBits<uint32_t>);
+    });
+    go_to(size);
 }
 
 void TokenSet::copy_to(uint32_t* words, size_t size) const {
-    if (!base) {
-        std::fill(words, words + size, 0);
-        return add_to(words, size);
-    }
-    std::copy_n(base->parts.data(), size, words);
-    for (size_t k = 0; !is_whole() && k < parts.size(); k += 2) words[parts[k]] = parts[k + 1];
+    if (!base) std::fill_n(words, size, 0);
+    if (base) std::ranges::copy(*base->whole, words);
+    tokens.each([words](uint32_t token) { words[token / kWordBits<uint32_t>] ^= 1u << token % kWordBits<uint32_t>; });
 }
 
 const TokenSet* TokenSets::add(uint64_t hash, TokenSet set) {
     set.number = static_cast<uint32_t>(sets_.size());
-    set.parts.shrink_to_fit();
-    bytes_ += heap_bytes(set.parts);
+    bytes_ += set.tokens.memory_bytes() + (set.whole ? heap_block(sizeof(*set.whole)) + heap_bytes(*set.whole) : 0);
     sets_.push_back(std::move(set));
     index_.insert(hash, sets_.back().number);  // after everything that may fail
     return &sets_.back();
@@ -66,19 +75,19 @@ const TokenSet* TokenSets::of_list(std::vector<uint32_t> tokens) {
     tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     if (tokens.empty()) return none();
     const uint64_t hash = hash_words(tokens.data(), tokens.size());
+    AscendingList list(tokens);
     const uint32_t known =
-        index_.find(hash, [&](uint32_t number) { return !sets_[number].base && sets_[number].parts == tokens; });
+        index_.find(hash, [&](uint32_t number) { return !sets_[number].base && sets_[number].tokens == list; });
     if (known != HashIndex::kNone) return &sets_[known];
-    const auto count = static_cast<uint32_t>(tokens.size());
-    return add(hash, {.parts = std::move(tokens), .count = count});
+    return add(hash, {.tokens = std::move(list), .count = static_cast<uint32_t>(tokens.size())});
 }
 
-// The whole bitmask that differs in the fewest words; null if that is in many.
+// The whole bitmask that differs in the fewest tokens; null if that is in many.
 const TokenSet* TokenSets::nearest(const TokenSet::Words& words) const {
     const TokenSet* best = nullptr;
-    size_t most = words_ / 8;
+    size_t most = words_ / 4;
     for (const TokenSet* base : bases_) {
-        const size_t differing = count_differing(words.data(), base->parts.data(), words_, most);
+        const size_t differing = count_differing(words.data(), base->whole->data(), words_, most);
         if (differing <= most && (!best || differing < most)) best = base, most = differing;
     }
     return best;
@@ -87,10 +96,7 @@ const TokenSet* TokenSets::nearest(const TokenSet::Words& words) const {
 const TokenSet* TokenSets::of_mask(const TokenSet::Words& words) {
     const uint32_t count = count_bits(words.data(), words.size());
     if (count < words_ / 4) {
-        std::vector<uint32_t> tokens;
-        tokens.reserve(count);
-        for_each_bit(words.data(), words.size(), [&](uint32_t token) { tokens.push_back(token); });
-        return of_list(std::move(tokens));
+        return of_list(tokens_of(words));
     }
     const uint64_t hash = hash_words(words.data(), words.size());
     TokenSet::Words known_words;
@@ -102,12 +108,11 @@ const TokenSet* TokenSets::of_mask(const TokenSet::Words& words) {
     });
     if (known != HashIndex::kNone) return &sets_[known];
     if (const TokenSet* base = nearest(words)) {
-        TokenSet set{.base = base, .count = count};
-        for (uint32_t w = 0; w < words_; ++w)
-            if (words[w] != base->parts[w]) set.parts.insert(set.parts.end(), {w, words[w]});
-        return add(hash, std::move(set));
+        TokenSet::Words differing(words);
+        for (uint32_t w = 0; w < words_; ++w) differing[w] ^= (*base->whole)[w];
+        return add(hash, {.base = base, .tokens = AscendingList(tokens_of(differing)), .count = count});
     }
-    add(hash, {.parts = words, .count = count});
+    add(hash, {.whole = std::make_unique<const TokenSet::Words>(words), .count = count});
     sets_.back().base = &sets_.back();
     if (bases_.size() == kMostBases) bases_.erase(bases_.begin());
     bases_.push_back(&sets_.back());
@@ -125,7 +130,7 @@ const TokenSet* TokenSets::united(const Parts& parts) {
     for (const TokenSet* part : parts) count += part->count;
     if (count < words_ / 4) {  // all of them are listed
         std::vector<uint32_t> tokens;
-        for (const TokenSet* part : parts) tokens.insert(tokens.end(), part->parts.begin(), part->parts.end());
+        for (const TokenSet* part : parts) part->tokens.each([&](uint32_t token) { tokens.push_back(token); });
         return of_list(std::move(tokens));
     }
     TokenSet::Words words(words_, 0);

@@ -1,15 +1,17 @@
 // Sets of tokens, each kept once: the parts of masks.
 //
 // The masks of a grammar are much alike: they differ in some operators, or in the first letters of a keyword. A set of
-// few tokens is a list. Most other masks are kept as the words in which they differ from another mask; those that
-// differ from all others in many words are kept whole. A few hundred masks over a large vocabulary take a sixth of
-// their bits.
+// few tokens is a list. Most other masks are kept as the tokens in which they differ from another mask; those that
+// differ from all others in many tokens are kept whole. A few hundred masks over a large vocabulary take an eighth
+// of their bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
+#include "util/ascending_list.hpp"
 #include "util/hash_index.hpp"
 #include "util/interned_lists.hpp"
 
@@ -18,12 +20,10 @@ namespace schemagen {
 // Equal ones of one `TokenSets` are one, with one number.
 struct TokenSet {
     using Words = std::vector<uint32_t>;
-    const TokenSet* base = nullptr;  // of a bitmask, one that is whole: itself or another one; null of a list
-    // Of a list: the tokens in order. Of a whole bitmask: its words. Of another one: pairs of an index, in order, and
-    // the word there, where it differs from `base`.
-    std::vector<uint32_t> parts;
+    const TokenSet* base = nullptr;           // of a bitmask, one that is whole: itself or another one; null of a list
+    std::unique_ptr<const Words> whole = {};  // of a whole bitmask
+    AscendingList tokens = {};                // of a list; of another bitmask: those that either it or `base` has
     uint32_t count = 0, number = 0;
-    bool is_whole() const { return base == this; }
     void add_to(uint32_t* words, size_t size) const;
     void copy_to(uint32_t* words, size_t size) const;
 };
@@ -38,6 +38,7 @@ public:
     TokenSets(TokenSets&&) noexcept = default;
     TokenSets& operator=(TokenSets&&) noexcept = default;
     const TokenSet* none() const { return &sets_.front(); }
+    const TokenSet* numbered(uint32_t number) const { return &sets_[number]; }
     const TokenSet* of_mask(const TokenSet::Words& words);
     const TokenSet* of_list(std::vector<uint32_t> tokens);
     // Of other sets, also of those of another owner.
@@ -62,7 +63,7 @@ private:
     HashIndex index_;
     InternedLists unions_;                         // numbers: of `within`, then of the parts
     std::vector<const TokenSet*> known_{nullptr};  // [union]
-    size_t bytes_ = 0;                             // of their parts
+    size_t bytes_ = 0;                             // of their contents
 };
 
 }  // namespace schemagen

@@ -1,0 +1,52 @@
+// Different numbers in ascending order, as the gaps between them, of 16 bits each: half of the memory of a list, and
+// without a branch that a processor guesses wrong. (Gaps of 7 bits in a byte take a little less memory, and twice the
+// time.) A larger gap takes several entries, of which the first ones are full.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "util/heap.hpp"
+
+namespace schemagen {
+
+class AscendingList {
+public:
+    AscendingList() = default;
+    explicit AscendingList(std::span<const uint32_t> numbers) {
+        std::vector<uint16_t> gaps;
+        gaps.reserve(numbers.size() + 2);
+        uint32_t before = 0;
+        for (const uint32_t number : numbers) {
+            uint32_t gap = number - before;
+            for (; gap >= kFull; gap -= kFull) gaps.push_back(kFull);
+            gaps.push_back(static_cast<uint16_t>(gap));
+            before = number;
+        }
+        size_ = static_cast<uint32_t>(gaps.size());
+        gaps_ = std::make_unique_for_overwrite<uint16_t[]>(size_);
+        std::ranges::copy(gaps, gaps_.get());
+    }
+    template <class Visit>
+    void each(const Visit& visit) const {
+        uint32_t number = 0;
+        for (uint32_t k = 0; k < size_; ++k) {
+            number += gaps_[k];
+            if (gaps_[k] != kFull) visit(number);
+        }
+    }
+    bool operator==(const AscendingList& other) const {
+        return size_ == other.size_ && std::equal(gaps_.get(), gaps_.get() + size_, other.gaps_.get());
+    }
+    size_t memory_bytes() const { return heap_block(size_ * sizeof(uint16_t)); }
+
+private:
+    static constexpr uint16_t kFull = UINT16_MAX;
+    std::unique_ptr<uint16_t[]> gaps_;
+    uint32_t size_ = 0;
+};
+
+}  // namespace schemagen
