@@ -59,7 +59,8 @@ void TokenSet::copy_to(uint32_t* words, size_t size) const {
 
 const TokenSet* TokenSets::add(uint64_t hash, TokenSet set) {
     set.number = static_cast<uint32_t>(sets_.size());
-    bytes_ += set.tokens.memory_bytes() + (set.whole ? heap_block(sizeof(*set.whole)) + heap_bytes(*set.whole) : 0);
+    bytes_ +=
+        set.tokens.memory_bytes() + (set.whole ? heap_block(sizeof(TokenSet::Words)) + heap_bytes(*set.whole) : 0);
     sets_.push_back(std::move(set));
     index_.insert(hash, sets_.back().number);  // after everything that may fail
     return &sets_.back();

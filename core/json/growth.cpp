@@ -110,8 +110,8 @@ uint32_t Growth::items(const ArrayDisjunct& disjunct) const {
         const bool counted = only(all) && (is_last ? disjunct.max_items == disjunct.min_items : k < disjunct.min_items);
         for (const auto& options : all) most = std::max(most, member(options, counted, 0, true));
     }
-    constexpr uint32_t kUnlike = 64;  // tokens that make an item unlike others, though not in every schema
-    return plus(most, disjunct.unique ? kUnlike : 0);
+    constexpr uint32_t kDiffer = 64;  // tokens that make an item differ from others, though not in every schema
+    return plus(most, disjunct.unique ? kDiffer : 0);
 }
 
 void Growth::settle(const VocabularyTables& tables) {

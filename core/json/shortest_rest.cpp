@@ -46,10 +46,13 @@ std::string ShortestRest::unlike_scalar(const Position& p, const ValueList& othe
     if (!value.objects.empty() || !value.arrays.empty() || is_string == is_literal) return "";
     const uint32_t start = is_string ? unique_.string_start(p, &others) : unique_.literal_start(p, &others);
     const uint32_t bytes = program_.dfa().near_bytes_to_accept(start, 0);
-    if (is_string && (value.strings[0].min_chars > 0 || value.strings[0].max_chars < bytes)) return "";
     std::string word;
     if (!shortest_.first_word(start, 0, bytes, word)) return "";
-    return is_string ? '"' + word + '"' : word;
+    if (!is_string) return word;
+    const StringDisjunct& string = value.strings[0];
+    const bool is_plain =
+        std::ranges::none_of(word, [](char c) { return c == '\\' || static_cast<uint8_t>(c) >= 0x80; });
+    return is_plain && string.min_chars <= bytes && bytes <= string.max_chars ? '"' + word + '"' : "";
 }
 
 // The shortest rest of the string or number that is being read in one of its languages, with the quote.

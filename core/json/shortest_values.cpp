@@ -223,7 +223,8 @@ Required ShortestValues::required_items(const ArrayDisjunct& disjunct, uint32_t 
                                         uint32_t depth) const {
     const Needed needed = min_bytes_.needed_items(disjunct, state, count, depth);
     Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar))};
-    out.leave_open(disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1));
+    const bool must_differ = disjunct.unique && needed.count > 0 && count + needed.count > 1;
+    out.leave_open(disjunct.final.size() > 1 || must_differ);
     for (uint64_t k = count; k < count + needed.count && !out.unbounded; ++k) {
         const bool last = k >= disjunct.prefix.size();
         const Shortest* item = only_option(last ? disjunct.items : disjunct.prefix[k]);

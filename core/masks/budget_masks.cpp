@@ -210,7 +210,7 @@ void BudgetMasks::split_by_bounds(const Configuration& config, uint32_t need, ui
             if (const auto exact = ends_.told(next, ends_.most(next))) return *exact;
             return need + std::max<uint64_t>(ends_.bound(next), least) - least + kSlack < budget ? 0 : kNever;
         },
-        [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
+        [&](const Tokens& tokens, uint32_t after) { needs_.add(tokens, after); });
     split_by(needs_, budget);
 }
 
@@ -541,25 +541,24 @@ uint32_t BudgetMasks::tighten_by_need(const Configuration& config, uint32_t budg
 // shortest text is kept besides.
 uint32_t BudgetMasks::tighten_by_bounds(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
                                         Arena& arena) {
-    const uint32_t least = ends_.bound(config);
-    const bool accepting = automaton_.accepting(config), is_near = budget <= uint64_t{least} + kSlack;
-    if (budget > uint64_t{least} + kSlack + guide_.most_growth(config)) return allowed;
-    if (string_view_ && !is_near) {
-        const std::vector<uint32_t> all(words, words + tables_.words());
-        split_by_bounds(config, least, budget, arena);
-        const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());
-        if (left || accepting) return left;
-        std::ranges::copy(all, words);
-    }
-    const uint32_t need = promised_.empty() ? ends_.needed(config, arena) : ends_.spelling().fewest(promised_);
-    if (need == kNever) return allowed;
+    const uint32_t need = enough(config, budget, arena);
+    if (need == kNever || budget > uint64_t{need} + kSlack + guide_.most_growth(config)) return allowed;
+    const bool accepting = automaton_.accepting(config), is_near = budget <= uint64_t{need} + kSlack;
     if (!string_view_) {  // without classes of tokens each one would be read
-        if (budget > uint64_t{need} + kSlack) return allowed;
+        if (!is_near) return allowed;
         return accepting ? keep_ends(words) : keep_to_text(config, words, arena);
     }
     split_by_bounds(config, need, std::max(budget, need), arena);
-    return accepting ? split_.apply(words, allowed, tables_.words(), tables_.eos())
-                     : keep_text_beside(config, words, arena);
+    if (is_near && !accepting) return keep_text_beside(config, words, arena);
+    const uint32_t left = split_.apply(words, allowed, tables_.words(), tables_.eos());
+    return left || accepting ? left : keep_to_text(config, words, arena);
+}
+
+// Tokens that suffice for a text to the end: the one that was promised, some end that is found soon, or the shortest.
+uint32_t BudgetMasks::enough(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (!promised_.empty()) return ends_.spelling().fewest(promised_);
+    const uint32_t some = some_end(config, budget, arena);
+    return some != kNever ? some - kSlack : ends_.needed(config, arena);
 }
 
 // Leave the ends of the text alone.

@@ -127,6 +127,7 @@ private:
                              Arena& arena);
     uint32_t tighten_by_bounds(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
                                Arena& arena);
+    uint32_t enough(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t keep_text_beside(const Configuration& config, uint32_t* words, Arena& arena);
     uint32_t keep_ends(uint32_t* words);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 #include "util/limits.hpp"
 
 namespace schemagen {
@@ -110,7 +111,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
         }
         levels_.push_back({config, id, most, 0, {}, mark});
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
-        if (left > most && told(config, this->most(config))) left = least;
+        if (left > most && told(config, this->most(config))) left = least;  // exact where the rest is told
         if (left <= most) return true;
         levels_.back().bytes = bytes_to_try(config, most);
         return false;
@@ -360,6 +361,7 @@ bool Completions::write(const Configuration& config, std::string& text) {
 bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids,
                          bool whole) {
     Configuration at = config;
+    unnumbered_ = 0;
     auto go = [&](uint8_t byte) {
         text.push_back(static_cast<char>(byte));
         return automaton_.search_step(at, byte, arena);
@@ -367,6 +369,13 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
     while (!automaton_.accepting(at)) {
         if (text.size() > kMostBytes) return gave_up_ = true, false;
         const uint32_t here = number_of(at);
+        if (const auto kept = texts_.find(here); kept != texts_.end()) {
+            text += kept->second;
+            unnumbered_ = text.size();
+            ids.push_back(here);
+            ids.resize(text.size() + 1, kNone);
+            return true;
+        }
         if ((here == kNone || known_[here].upper >= Automaton::kFar) && write(at, text)) {
             ids.push_back(here);
             ids.resize(text.size() + 1, kNone);
@@ -382,6 +391,7 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
                 const uint32_t id = number_of(at);
                 if (is_settled(id) || (id != kNone && known_[id].byte != static_cast<uint8_t>(byte))) break;
                 ids.push_back(id);
+                if (id == kNone) unnumbered_ = text.size() + 1;
                 if (!go(static_cast<uint8_t>(byte))) return false;
             }
         }
@@ -389,6 +399,12 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
     ids.push_back(number_of(at));
     if (ids.back() != kNone) known_[ids.back()].upper = known_[ids.back()].tokens = 0;
     return true;
+}
+
+// Keep a text for the places on its way before one without a number.
+void Completions::keep_texts(const std::string& text, const std::vector<uint32_t>& ids) {
+    for (size_t k = 0; k < unnumbered_; ++k)
+        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) texts_.try_emplace(ids[k], text.substr(k));
 }
 
 // Whether so much of the rest is noted as one token may have.
@@ -441,7 +457,10 @@ std::string Completions::completion_text(const Configuration& config, Arena& are
     if (!write(config, out)) {
         std::vector<uint32_t> ids;
         Arena::Mark mark = arena.mark();
-        if (!follow(config, arena, out, ids, true)) out.clear();
+        if (follow(config, arena, out, ids, true))
+            keep_texts(out, ids);
+        else
+            out.clear();
         arena.release(mark);
     }
     if (promised.empty()) return out;
@@ -467,6 +486,11 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     const bool counts = automaton_.facets().counts_tokens;
     Arena::Mark mark = arena.mark();
     bool found = follow(config, arena, text, ids, counts);
+    if (found && unnumbered_ && !counts) {  // all of it is kept
+        text.clear();
+        ids.clear();
+        found = follow(config, arena, text, ids, true);
+    }
     arena.release(mark);
     spend(text.size());
     if (!found) {
@@ -479,6 +503,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
         return told;
     }
     const std::vector<uint32_t> fewest = count_tokens(text, ids.back());
+    keep_texts(text, ids);
     for (size_t k = 0; k < text.size(); ++k) {
         if (ids[k] == kNone || known_[ids[k]].tokens != kUnasked) continue;
         known_[ids[k]].tokens = fewest[k];
@@ -546,6 +571,12 @@ uint32_t Completions::least_bytes(const Configuration& config) {
     return automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
 }
 
+uint64_t Completions::memory_bytes() const {
+    uint64_t bytes = known_.size() * sizeof(Known) + keys_.memory_bytes();
+    for (const auto& each : texts_) bytes += heap_node(sizeof(each)) + heap_bytes(each.second);
+    return bytes;
+}
+
 void Completions::make_room() {
     prepare();
     work_ = kNoLimit;  // a search may have ended with an exception
@@ -556,6 +587,7 @@ void Completions::make_room() {
 
 void Completions::keep_settled() {
     const KeyTable keys = std::exchange(keys_, {});
+    const auto texts = std::exchange(texts_, {});
     std::vector<Known> known = std::exchange(known_, {});
     std::vector<uint32_t> number(known.size(), kNone);
     uint32_t count = 0;
@@ -567,6 +599,7 @@ void Completions::keep_settled() {
         keys_.add(keys.key(id));
         known_.push_back(known[id]);
         if (known[id].next != kNone) known_.back().next = number[known[id].next];
+        if (const auto kept = texts.find(id); kept != texts.end()) texts_.emplace(number[id], kept->second);
     }
 }
 

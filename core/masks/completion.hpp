@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,7 @@ public:
     std::string text(const Configuration& config, Arena& arena, const std::string& promised = {});
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
-    uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
+    uint64_t memory_bytes() const;
 
     // The rest is for the masks of a budget (budget_masks.hpp), which ask many questions after one `make_room`.
     //
@@ -122,6 +123,7 @@ private:
     void keep_way_to(const std::vector<Reached>& reached, uint32_t node);
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids, bool whole);
     bool is_noted(uint32_t id) const;
+    void keep_texts(const std::string& text, const std::vector<uint32_t>& ids);
     uint32_t count_by_reading(const Configuration& config, const std::string& text, Arena& arena);
     std::vector<uint32_t> count_tokens(std::string_view text, uint32_t id) const;
 
@@ -134,6 +136,10 @@ private:
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]
     uint64_t epoch_ = 1;        // of these numbers
+    // [number] the text whose tokens were counted, where its way has places without a number: another search might
+    // find another one.
+    std::unordered_map<uint32_t, std::string> texts_;
+    size_t unnumbered_ = 0;  // bytes of the last text that was followed up to the last such place
     std::vector<Level> levels_;
     std::string path_;  // the text that the last search found, down to a known configuration
     uint32_t overshoot_ = 0, steps_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "util/hash.hpp"
@@ -140,22 +141,22 @@ uint32_t LazyDfa::near_bytes_to_accept(uint32_t start, uint32_t k) {
     if (const auto known = near_.find(key); known != near_.end()) return known->second;
     using Entry = std::tuple<uint32_t, uint32_t, uint32_t>;  // bound, bytes so far, state
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-    std::unordered_set<uint32_t> seen{start};
+    std::unordered_map<uint32_t, uint32_t> least{{start, 0}};  // bytes to the states that were met
     open.emplace(bytes_to_accept(start, k), 0, start);
-    uint32_t best = kUnbounded / 4;
     for (size_t looked = 0; !open.empty(); ++looked) {
         const auto [bound, bytes, at] = open.top();
         open.pop();
-        best = bound;
-        if (looked == kMostLooked || state(at).accepts[k]) break;
-        best = kUnbounded / 4;
+        if (looked == kMostLooked || state(at).accepts[k]) return near_[key] = bound;
         each_target(at, 0, 255, [&](uint32_t target) {
-            if (target && state(target).alive[k] && seen.insert(target).second)
-                open.emplace(bytes + 1 + bytes_to_accept(target, k), bytes + 1, target);
+            if (!target || !state(target).alive[k]) return true;
+            const auto [met, is_new] = least.try_emplace(target, bytes + 1);
+            if (!is_new && met->second <= bytes + 1) return true;
+            met->second = bytes + 1;
+            open.emplace(bytes + 1 + bytes_to_accept(target, k), bytes + 1, target);
             return true;
         });
     }
-    return near_[key] = best;
+    return near_[key] = kUnbounded / 4;
 }
 
 // Find the bytes that behave alike, and make room for one target each.

@@ -259,6 +259,57 @@ def test_a_set_may_go_on_near_the_end_of_its_budget():
     assert b'"' not in allowed(100)
 
 
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize("asked", ["tokens", "text", "nothing"])
+def test_the_text_that_was_counted_is_the_one_to_follow(order, asked):
+    """A search that was cut off found one text, and a later one another of as many bytes and more tokens."""
+    pieces = [bytes((byte,)) for byte in b'{}[]":,01.ab ']
+    pieces += [b"0,1", b"],", b'"a', b'":[', b'{"']
+    vocabulary = Vocabulary.from_tokens([*pieces, b""], eos_token_ids=[len(pieces)])
+    items = {"type": "array", "items": {"enum": [0, 1, 0.1]}, "uniqueItems": True, "minItems": 3, "maxItems": 3}
+    schema = {"type": "object", "minProperties": 2, "additionalProperties": items}
+    grammar = schemagen.compile(schema, vocabulary, cache=None, property_order=order)
+    matcher = grammar.matcher()
+    if asked == "text":
+        assert matcher.shortest_completion() == matcher.shortest_completion()
+    if asked == "tokens":
+        assert matcher.tokens_to_finish() == grammar.min_new_tokens
+    for seed in range(5):
+        text = run_out(grammar, grammar.min_new_tokens, random.Random(seed))
+        jsonschema.validate(json.loads(text), schema)
+
+
+@pytest.mark.parametrize(
+    ("items", "begun", "rest"),
+    [
+        ({"enum": ["a", "bcdefghi"]}, '["a"', ',"bcdefghi"]'),
+        ({"type": "string"}, '[""', '," "]'),
+        ({"type": "integer"}, "[0", ",1]"),
+    ],
+    ids=str,
+)
+def test_an_item_follows_where_the_shortest_other_one_fits(items, begun, rest):
+    """Strings and numbers are told without those that were used."""
+    vocabulary = Vocabulary.byte_vocabulary()
+    schema = {"type": "array", "uniqueItems": True, "items": items}
+    matcher = schemagen.compile(schema, vocabulary, cache=None, whitespace="compact").matcher()
+    assert matcher.accept_bytes(begun.encode())
+    comma = vocabulary.tokens.index(b",")
+    assert comma in mask_of(matcher, vocabulary, budget=len(rest))
+    assert comma not in mask_of(matcher, vocabulary, budget=len(rest) - 1)
+    assert matcher.accept_bytes(b",")
+    assert matcher.shortest_completion().decode() == rest[1:]
+
+
+@pytest.mark.parametrize("pattern", ["^(xxxp|xxxzabcde|yzabcde)$", "^(xxxp|(xxx|y)zabcde(v|w)*)$"])
+def test_the_shortest_string_that_was_not_used(pattern):
+    """Two ways of different lengths lead to one place, and the longer one looks shorter at first."""
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": "string", "pattern": pattern}}
+    matcher = schemagen.compile(schema, Vocabulary.byte_vocabulary(), cache=None).matcher()
+    assert matcher.accept_bytes(b'["xxxp",')
+    assert matcher.shortest_completion() == b'"yzabcde"]'
+
+
 def test_a_vocabulary_without_bytes_has_no_guarantee():
     """Where no text can be written byte by byte there is no minimum, and masks are those without a budget."""
     vocabulary = Vocabulary.from_tokens([b'{"', b'a"', b":0}", b""], eos_token_ids=[3])
