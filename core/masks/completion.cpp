@@ -25,6 +25,7 @@ constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest en
 constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
+constexpr size_t kMostTextBytes = 16'000'000;   // of texts that are kept
 
 }  // namespace
 
@@ -370,7 +371,7 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
         if (text.size() > kMostBytes) return gave_up_ = true, false;
         const uint32_t here = number_of(at);
         if (const auto kept = texts_.find(here); kept != texts_.end()) {
-            text += kept->second;
+            text.append(*kept->second.text, kept->second.from);
             unnumbered_ = text.size();
             ids.push_back(here);
             ids.resize(text.size() + 1, kNone);
@@ -403,8 +404,12 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
 
 // Keep a text for the places on its way before one without a number.
 void Completions::keep_texts(const std::string& text, const std::vector<uint32_t>& ids) {
+    if (!unnumbered_) return;
+    if (text_bytes_ > kMostTextBytes) texts_.clear(), text_bytes_ = 0;
+    const auto kept = std::make_shared<const std::string>(text);
+    text_bytes_ += text.size();
     for (size_t k = 0; k < unnumbered_; ++k)
-        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) texts_.try_emplace(ids[k], text.substr(k));
+        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) texts_.try_emplace(ids[k], KeptText{kept, k});
 }
 
 // Whether so much of the rest is noted as one token may have.
@@ -572,9 +577,8 @@ uint32_t Completions::least_bytes(const Configuration& config) {
 }
 
 uint64_t Completions::memory_bytes() const {
-    uint64_t bytes = known_.size() * sizeof(Known) + keys_.memory_bytes();
-    for (const auto& each : texts_) bytes += heap_node(sizeof(each)) + heap_bytes(each.second);
-    return bytes;
+    const uint64_t bytes = known_.size() * sizeof(Known) + keys_.memory_bytes();
+    return bytes + texts_.size() * heap_node(sizeof(*texts_.begin())) + text_bytes_;
 }
 
 void Completions::make_room() {
@@ -593,6 +597,7 @@ void Completions::keep_settled() {
     uint32_t count = 0;
     for (size_t id = 0; id < known.size(); ++id)
         if (known[id].tokens < kUnasked) number[id] = count++;
+    text_bytes_ = 0;
     if (count > kMostKnown / 2) return;
     for (uint32_t id = 0; id < known.size(); ++id) {
         if (number[id] == kNone) continue;

@@ -18,6 +18,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -103,6 +104,11 @@ private:
         uint32_t id, from, bytes;  // `from`: the node before it, kNone at the start
         uint8_t byte;              // read from there
     };
+    // The rest of a text from one place on: those along it share it.
+    struct KeptText {
+        std::shared_ptr<const std::string> text;
+        size_t from;
+    };
     class Open;
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
@@ -138,7 +144,8 @@ private:
     uint64_t epoch_ = 1;        // of these numbers
     // [number] the text whose tokens were counted, where its way has places without a number: another search might
     // find another one.
-    std::unordered_map<uint32_t, std::string> texts_;
+    std::unordered_map<uint32_t, KeptText> texts_;
+    size_t text_bytes_ = 0;  // of these texts
     size_t unnumbered_ = 0;  // bytes of the last text that was followed up to the last such place
     std::vector<Level> levels_;
     std::string path_;  // the text that the last search found, down to a known configuration
