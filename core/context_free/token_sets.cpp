@@ -52,8 +52,10 @@ void TokenSet::add_to(uint32_t* words, size_t size) const {
 }
 
 void TokenSet::copy_to(uint32_t* words, size_t size) const {
-    if (!base) std::fill_n(words, size, 0);
-    if (base) std::ranges::copy(*base->whole, words);
+    if (base)
+        std::ranges::copy(*base->whole, words);
+    else
+        std::fill_n(words, size, 0);
     tokens.each([words](uint32_t token) { words[token / kWordBits<uint32_t>] ^= 1u << token % kWordBits<uint32_t>; });
 }
 
@@ -96,9 +98,7 @@ const TokenSet* TokenSets::nearest(const TokenSet::Words& words) const {
 
 const TokenSet* TokenSets::of_mask(const TokenSet::Words& words) {
     const uint32_t count = count_bits(words.data(), words.size());
-    if (count < words_ / 4) {
-        return of_list(tokens_of(words));
-    }
+    if (count < words_ / 4) return of_list(tokens_of(words));
     const uint64_t hash = hash_words(words.data(), words.size());
     TokenSet::Words known_words;
     const uint32_t known = index_.find(hash, [&](uint32_t number) {

@@ -2,8 +2,7 @@
 //
 // The masks of a grammar are much alike: they differ in some operators, or in the first letters of a keyword. A set of
 // few tokens is a list. Most other masks are kept as the tokens in which they differ from another mask; those that
-// differ from all others in many tokens are kept whole. A few hundred masks over a large vocabulary take an eighth
-// of their bits.
+// differ from all others in many tokens are kept whole.
 #pragma once
 #include <cstddef>
 #include <cstdint>

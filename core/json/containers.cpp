@@ -85,7 +85,7 @@ StringBody Containers::string_body(const Configuration& config, uint32_t longest
     return body;
 }
 
-// A key is one where it is an extra one, and no other one has to come after it.
+// A key counts as an extra one here. Where the text that follows may depend on it, `in_full` says so.
 StringBody Containers::free_of_text(const Configuration& config) {
     const Frame* frame = config.frame;
     if (config.mode != kString && config.mode != kKey) return {};

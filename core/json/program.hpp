@@ -25,6 +25,8 @@ struct Required {
 
     Required& operator+=(const Required& other);
     Required& operator-=(const Required& other);
+    // Before them; `opened`: the first one comes right after the bracket.
+    uint32_t commas(bool opened) const { return opened && count ? count - 1 : count; }
     // Something else may be required, too.
     void leave_open(bool open) { unclear += open, unbounded += open; }
 };

@@ -18,32 +18,31 @@ Required RequiredParts::required(const FrameState* state, uint32_t slot) const {
                                         state->depth);
     const ObjectSet& set = *p.objects;
     const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
-    const std::vector<Required>& from = shortest_.plans[set.disjuncts[slot]].from;
     Required out;
-    if (!program_.options.any_order) {
-        out = from[state->next[slot]];  // skipped members are not required
-    } else if (state->has_required) {
-        out = state->required;
-    } else {
-        out = from[0];
-        for (uint32_t d : shortest_.plans[set.disjuncts[slot]].order)
-            if (bit(state->seen, set.key_at[slot][d])) out -= shortest_.member(from, d);
-    }
+    if (!program_.options.any_order)
+        out = shortest_.plans[set.disjuncts[slot]].from[state->next[slot]];  // skipped members are not required
+    else
+        out = state->has_required ? state->required : missing(state, slot);
     out.leave_open(disjunct.final.size() > 1 || !disjunct.groups.empty() ||
                    uint64_t{state->count} + out.count < disjunct.min_properties);
     return out;
 }
 
-// The members that an object still requires, where keys may come in any order: once for its first state, then less by
-// each key.
+// The members of an object that are missing, where keys may come in any order.
+Required RequiredParts::missing(const FrameState* state, uint32_t slot) const {
+    const ObjectSet& set = *positions_[state->position]->objects;
+    const ObjectPlan& plan = shortest_.plans[set.disjuncts[slot]];
+    Required out = plan.from[0];
+    for (uint32_t d : plan.order)
+        if (bit(state->seen, set.key_at[slot][d])) out -= shortest_.member(plan.from, d);
+    return out;
+}
+
+// Keep that sum: it is found once for the first state of an object, and then made less by each key.
 void RequiredParts::remember_required(const FrameState* state) const {
     if (state->has_required || !program_.options.any_order || state->kind != FrameKind::kObjectFrame) return;
-    const ObjectSet& set = *positions_[state->position]->objects;
-    if (set.disjuncts.size() != 1) return;
-    const std::vector<Required>& from = shortest_.plans[set.disjuncts[0]].from;
-    state->required = from[0];
-    for (uint32_t d : shortest_.plans[set.disjuncts[0]].order)
-        if (bit(state->seen, set.key_at[0][d])) state->required -= shortest_.member(from, d);
+    if (positions_[state->position]->objects->disjuncts.size() != 1) return;
+    state->required = missing(state, 0);
     state->has_required = true;
 }
 

@@ -15,6 +15,7 @@ class ShortestValues;
 class RequiredParts {
 public:
     static constexpr uint32_t kNoSlot = UINT32_MAX;
+    static constexpr uint32_t kMostTried = 16;  // keys that need not come, where the shortest one is looked for
 
     explicit RequiredParts(JsonMachine& machine);
 
@@ -29,6 +30,8 @@ public:
     uint32_t next_required(const Configuration& config) const;
 
 private:
+    Required missing(const FrameState* state, uint32_t slot) const;
+
     JsonProgram& program_;
     Positions& positions_;
     ShortestValues& shortest_;

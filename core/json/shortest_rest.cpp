@@ -144,8 +144,7 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
     const bool spaced = program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;
     const bool is_word = config.mode == kString || config.mode == kLiteral;
     if (is_word || config.mode == kColon || config.mode == kValue || config.mode == kItem) {
-        const uint32_t id = is_word || config.mode == kColon ? states_.position_of(state) : config.state;
-        const Position& p = *positions_[id];
+        const Position& p = *positions_[is_word ? states_.position_of(state) : position_of_next(config)];
         const std::vector<Move>& moves = positions_.children[state->child].moves;
         if (config.frame->parent) {
             if (moves.size() != 1) return false;
@@ -244,7 +243,6 @@ std::optional<uint32_t> ShortestRest::fewest_tokens(const Configuration& config)
 
 // The shortest rest of a member that need not come, from inside its key. Returns false if it is unclear.
 bool ShortestRest::write_member(const Configuration& config, uint32_t slot, std::string& out) const {
-    if (config.frame->forbidden) return false;
     return config.state ? write_extra_member(config, slot, out) : write_declared_member(config, slot, out);
 }
 
@@ -273,7 +271,7 @@ bool ShortestRest::write_declared_member(const Configuration& config, uint32_t s
     std::string best;  // empty if it is unclear
     for (uint32_t key = node.low, tried = 0; key < node.high; ++key) {
         if (!parts_.is_offered(state, slot, key)) continue;
-        if (++tried > kMostTried) return false;
+        if (++tried > RequiredParts::kMostTried) return false;
         const std::vector<Option>& options = *set.options[slot][key];
         const std::string name = set.keys[key].substr(node.depth) + '"' + shortest_.colon();
         const uint64_t bytes = name.size() + uint64_t{min_bytes_.min_bytes_option(options, state->depth)};

@@ -29,7 +29,6 @@ public:
     bool rest_of_word(const Configuration& config, uint32_t language, std::string& out) const;
 
 private:
-    static constexpr uint32_t kMostTried = 16;  // keys that need not come
     static constexpr ValueId kNoValue = UINT32_MAX;
     static constexpr Tail kNoTail{UINT32_MAX, 0};
     // What of a slot is being read, or comes first in the shortest text.

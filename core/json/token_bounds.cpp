@@ -129,7 +129,7 @@ uint32_t TokenBounds::most_member(const Configuration& config) const {
     const ObjectSet& set = *positions_[state->position]->objects;
     const TrieNode& node = set.trie[begun ? config.node : 0];
     uint64_t most = kFar;
-    for (uint32_t key = node.low, tried = 0; key < node.high && tried < kMostTried; ++key) {
+    for (uint32_t key = node.low, tried = 0; key < node.high && tried < RequiredParts::kMostTried; ++key) {
         if (!parts_.is_offered(state, slot, key)) continue;
         ++tried;
         most =
@@ -197,14 +197,12 @@ uint32_t TokenBounds::most_rest(const Frame* frame, bool opened) const {
 
 // Of the slot that is left.
 uint32_t TokenBounds::most_slot(const Required& rest, bool opened) const {
-    const uint32_t commas = opened && rest.count ? rest.count - 1 : rest.count;
-    return rest.unbounded ? kFar : plus(rest.tokens, uint64_t{commas} * shortest_.comma_tokens + 1);
+    return rest.unbounded ? kFar : plus(rest.tokens, uint64_t{rest.commas(opened)} * shortest_.comma_tokens + 1);
 }
 
 // Of one of several slots, each of which may turn out to be the one that is left: the shortest text has no more bytes.
 uint32_t TokenBounds::most_any_slot(const Required& rest, bool opened) const {
-    const uint32_t commas = opened && rest.count ? rest.count - 1 : rest.count;
-    return rest.unclear ? kFar : plus(rest.bytes, uint64_t{commas} * gaps_.comma_bytes() + 1);
+    return rest.unclear ? kFar : plus(rest.bytes, uint64_t{rest.commas(opened)} * gaps_.comma_bytes() + 1);
 }
 
 // The requirements of the containers around a frame, with the sums.

@@ -30,7 +30,6 @@ public:
     bool has_sums(const Frame* frame) const;
 
 private:
-    static constexpr uint32_t kMostTried = 16;  // keys that need not come
     uint32_t growth(const FrameState* state) const;
     uint32_t growth_inside(const Configuration& config) const;
     uint32_t most_tokens_around(const Configuration& config) const;

@@ -15,10 +15,12 @@
 // rest was counted, or is told from the schema (CompletionGuide::fewest_tokens), or some end of it is found soon, or
 // its end is further away than the rest of the budget reaches with the longest token. If the work allowed for one mask
 // does not suffice for the others, a machine whose places have exact identities (`is_alone`) keeps the tokens known to
-// fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. So it is
-// where the shortest text depends on the text so far, whose searches would not be shared: there is no search after each
-// token then. On other machines such a mask is reduced to the shortest text near the end of the budget; far from it,
-// tokens are dropped as there.
+// fit, those with at least `kSlack` tokens more left than there are bytes to the end, and the shortest text. On other
+// machines such a mask is reduced to the shortest text near the end of the budget; far from it, tokens are dropped by
+// bounds.
+//
+// Where the shortest text depends on the text so far, searches could not be shared, so there is none after a token:
+// bounds decide (`tighten_by_bounds`), and near the end of the budget the shortest text is kept besides.
 #pragma once
 #include <cstdint>
 #include <memory>

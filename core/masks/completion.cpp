@@ -404,12 +404,16 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
 
 // Keep a text for the places on its way before one without a number.
 void Completions::keep_texts(const std::string& text, const std::vector<uint32_t>& ids) {
-    if (!unnumbered_) return;
-    if (text_bytes_ > kMostTextBytes) texts_.clear(), text_bytes_ = 0;
-    const auto kept = std::make_shared<const std::string>(text);
-    text_bytes_ += text.size();
-    for (size_t k = 0; k < unnumbered_; ++k)
-        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) texts_.try_emplace(ids[k], KeptText{kept, k});
+    std::shared_ptr<const std::string> kept;  // once a place needs it
+    for (size_t k = 0; k < unnumbered_; ++k) {
+        if (ids[k] == kNone || known_[ids[k]].tokens != kUnasked || texts_.contains(ids[k])) continue;
+        if (!kept) {
+            if (text_bytes_ > kMostTextBytes) texts_.clear(), text_bytes_ = 0;
+            kept = std::make_shared<const std::string>(text);
+            text_bytes_ += text.size();
+        }
+        texts_.emplace(ids[k], KeptText{kept, k});
+    }
 }
 
 // Whether so much of the rest is noted as one token may have.

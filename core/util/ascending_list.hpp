@@ -1,6 +1,5 @@
-// Different numbers in ascending order, as the gaps between them, of 16 bits each: half of the memory of a list, and
-// without a branch that a processor guesses wrong. (Gaps of 7 bits in a byte take a little less memory, and twice the
-// time.) A larger gap takes several entries, of which the first ones are full.
+// Different numbers in ascending order, as the gaps between them: 16 bits each, half of what the numbers take. A larger
+// gap takes several entries; all of these but the last one are full, and stand for no number.
 #pragma once
 #include <algorithm>
 #include <cstddef>
