@@ -138,7 +138,7 @@ check: $(DEV) $(BUILD)/build.ninja ## Lint, types, spelling and prose: ruff, myp
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	@echo '$(BIN)/clang-tidy -p $(BUILD) --quiet $(TIDY)'
 	@printf '%s\n' $(TIDY) | xargs -P $(JOBS) -n 2 $(BIN)/clang-tidy -p $(BUILD) --quiet 2>$(BUILD)/clang-tidy.log \
-	  || { cat $(BUILD)/clang-tidy.log; exit 1; }
+	  || { grep -v 'Processing file' $(BUILD)/clang-tidy.log; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/codespell

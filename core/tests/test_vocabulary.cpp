@@ -52,7 +52,7 @@ TEST(parts_take_as_many_tokens_as_their_text) {
             uint32_t apart = 0;
             for (size_t parts = random() % 6; parts > 0; --parts) {
                 const std::string part = ",]}[{"[random() % 5] + text_of("a0", 3);
-                text = part + text;
+                text.insert(0, part);
                 tail = seams.before(seams.part(part), tail);
                 apart += spelling.fewest(part);
                 CHECK(tail.tokens == spelling.fewest(text));
