@@ -41,6 +41,8 @@ bool is_first(const ByteCuts& cut, uint8_t byte) {
 // the other, at about the same cost, since its steps are larger. A word that either finds shows that all nodes on the
 // way to it have words. If either ends without finding one, every node that it saw is empty.
 //
+// The last words that were found are tried first: the nodes after 12 and 123 differ, but ".5" leads both to the end.
+//
 // The derivatives of alternatives are sets of the places that each has reached, and these multiply. So a search that is
 // not short is given up, and each alternative is searched alone, with the other conjuncts if there are any.
 class Kernel::WordSearch {
@@ -48,6 +50,8 @@ public:
     WordSearch(Kernel& kernel, NodeId start);
     // Null if it was given up.
     std::optional<bool> finds_word();
+    // The bytes that led to the end, after it was found.
+    const std::string& word() const { return word_; }
 
 private:
     struct Open {
@@ -56,14 +60,15 @@ private:
     };
     struct Queued {
         NodeId node;
-        size_t from;  // its place in queue_
+        size_t from;   // its place in queue_
+        uint8_t byte;  // that led to it
         bool taken = false;
     };
     using Nearest = std::pair<uint64_t, size_t>;  // the rest of a node (see `left`), and its place in queue_
     bool step_in_depth();
     bool step_in_breadth();
     size_t next_queued();
-    void queue(NodeId node, size_t from);
+    void queue(NodeId node, size_t from, uint8_t byte);
     uint64_t left(NodeId node, unsigned depth = 0) const;
     NodeId next_unseen(Open& open);
     bool has_word(NodeId node) const { return nodes_[node].nullable || nodes_[node].emptiness == 0; }
@@ -78,11 +83,12 @@ private:
     std::priority_queue<Nearest, std::vector<Nearest>, std::greater<>> nearest_;
     size_t front_ = 0;  // of queue_
     size_t taken_ = 0;
+    std::string word_;
 };
 
 Kernel::WordSearch::WordSearch(Kernel& kernel, NodeId start)
     : kernel_(kernel), nodes_(kernel.nodes_), start_(start), path_{{start, 0}}, seen_{start}, queued_{start} {
-    queue(start, 0);
+    queue(start, 0, 0);
 }
 
 std::optional<bool> Kernel::WordSearch::finds_word() {
@@ -105,7 +111,10 @@ std::optional<bool> Kernel::WordSearch::finds_word() {
 
 bool Kernel::WordSearch::step_in_depth() {
     if (has_word(path_.back().node)) {
-        for (const Open& step : path_) nodes_[step.node].emptiness = 0;
+        for (const Open& step : path_) {
+            nodes_[step.node].emptiness = 0;
+            if (&step != &path_.back()) word_ += static_cast<char>(kOrder[step.at - 1]);
+        }
         return true;
     }
     if (const NodeId next = next_unseen(path_.back()); next != kEmpty)
@@ -144,9 +153,9 @@ uint64_t Kernel::WordSearch::left(NodeId id, unsigned depth) const {
     return node.kind == Kind::kAnd ? sum : least;
 }
 
-void Kernel::WordSearch::queue(NodeId node, size_t from) {
+void Kernel::WordSearch::queue(NodeId node, size_t from, uint8_t byte) {
     nearest_.emplace(left(node), queue_.size());
-    queue_.push_back({node, from});
+    queue_.push_back({node, from, byte});
 }
 
 // There is one.
@@ -164,8 +173,12 @@ bool Kernel::WordSearch::step_in_breadth() {
     queue_[at].taken = true;
     const NodeId node = queue_[at].node;
     if (has_word(node)) {
-        for (; at; at = queue_[at].from) nodes_[queue_[at].node].emptiness = 0;
+        for (; at; at = queue_[at].from) {
+            nodes_[queue_[at].node].emptiness = 0;
+            word_ += static_cast<char>(queue_[at].byte);
+        }
         nodes_[start_].emptiness = 0;
+        std::ranges::reverse(word_);
         return true;
     }
     const ByteCuts& cut = kernel_.cuts(node);
@@ -174,7 +187,7 @@ bool Kernel::WordSearch::step_in_breadth() {
         const NodeId next = kernel_.derivative(node, byte);
         if (next != kEmpty && nodes_[next].emptiness != 1 && queued_.insert(next).second &&
             !kernel_.lengths_clash(next))
-            queue(next, at);
+            queue(next, at, byte);
     }
     return false;
 }
@@ -251,6 +264,26 @@ bool Kernel::is_empty_in_parts(NodeId id) {
     });
 }
 
+bool Kernel::takes_known_word(NodeId id) {
+    auto takes = [&](const std::string& word) {
+        NodeId node = id;
+        for (size_t at = 0; at < word.size() && node != kEmpty; ++at)
+            node = derivative(node, static_cast<uint8_t>(word[at]));
+        return nodes_[node].nullable || nodes_[node].emptiness == 0;
+    };
+    const auto found = std::ranges::find_if(words_, takes);
+    if (found == words_.end()) return false;
+    std::rotate(words_.begin(), found, found + 1);
+    return true;
+}
+
+void Kernel::remember_word(std::string word) {
+    constexpr size_t kMost = 4, kLongest = 16;
+    if (word.empty() || word.size() > kLongest) return;
+    if (words_.size() == kMost) words_.pop_back();
+    words_.insert(words_.begin(), std::move(word));
+}
+
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
     before_write();
@@ -258,7 +291,12 @@ bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].kind == Kind::kConcat) return (nodes_[id].emptiness = is_empty_sequence(id)) == 1;
     if (nodes_[id].kind == Kind::kOr && has_sequence_with_word(id)) return (nodes_[id].emptiness = 0) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
-    if (const auto found = WordSearch(*this, id).finds_word()) return !*found;
+    if (takes_known_word(id)) return (nodes_[id].emptiness = 0) == 1;
+    WordSearch search(*this, id);
+    if (const auto found = search.finds_word()) {
+        if (*found) remember_word(search.word());
+        return !*found;
+    }
     return (nodes_[id].emptiness = is_empty_in_parts(id)) == 1;
 }
 

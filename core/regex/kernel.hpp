@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -54,6 +55,8 @@ private:
     bool is_empty_in_parts(NodeId node);
     bool is_empty_sequence(NodeId id);
     bool has_sequence_with_word(NodeId id);
+    bool takes_known_word(NodeId id);
+    void remember_word(std::string word);
     bool find_open(NodeId node);
     bool has_plain_ascii(const Node& chars) const;
     ByteSet used_by_chars(const Node& node) const;
@@ -63,6 +66,7 @@ private:
     uint32_t shortest_at_most_of(const Node& node) const;
     int8_t emptiness_by_parts(const Node& node) const;
 
+    std::vector<std::string> words_;  // that searches found, the latest first; a few
     std::unordered_map<NodeId, bool> open_;
     std::vector<uint32_t> shortest_, shortest_at_most_;  // [node], as far as asked for
     std::unordered_map<NodeId, Finish> finish_;

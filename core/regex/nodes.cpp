@@ -349,6 +349,10 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
             return next ? substring_node(node.a, next) : kEmpty;
         }
         case Kind::kConcat: {  // any number of parts in a row may be empty: without recursion over them
+            if (!nodes_[node.a].nullable) {
+                const NodeId first = derivative(node.a, byte);
+                return first == kEmpty ? kEmpty : concat(first, node.b);
+            }
             std::vector<NodeId> ways;
             NodeId at = id;
             for (bool is_passed = true; is_passed && nodes_[at].kind == Kind::kConcat;

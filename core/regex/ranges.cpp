@@ -24,14 +24,15 @@ bool contains(const Ranges& ranges, uint32_t value) {
 
 Ranges normalise(Ranges ranges) {
     std::sort(ranges.begin(), ranges.end());
-    Ranges out;
+    size_t count = 0;  // those before are done
     for (auto [low, high] : ranges) {
-        if (!out.empty() && (low <= out.back().second || low == out.back().second + 1))
-            out.back().second = std::max(out.back().second, high);
+        if (count && (low <= ranges[count - 1].second || low == ranges[count - 1].second + 1))
+            ranges[count - 1].second = std::max(ranges[count - 1].second, high);
         else
-            out.emplace_back(low, high);
+            ranges[count++] = {low, high};
     }
-    return out;
+    ranges.resize(count);
+    return ranges;
 }
 
 Ranges unite(const Ranges& left, const Ranges& right) {
