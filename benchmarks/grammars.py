@@ -274,7 +274,7 @@ def runs(given: list[dict[str, Any]], names: list[str], tokenizer: str, rounds: 
     for number in range(rounds):
         for at, case in enumerate(given):
             fit = [name for name in names if case["grammar"] is not None or name == "schemagen"]
-            first = (number + at) % len(fit)
+            first = (number + at) % max(len(fit), 1)
             for name in (*fit[first:], *fit[:first]):
                 worker = harness.Worker("grammars:answer", (name, tokenizer), timeout_s=timeout)
                 with harness.workers({name: worker}):
