@@ -301,16 +301,16 @@ private:
     }
     // The rules that may begin here are called, all in one new frame.
     void call(std::vector<std::pair<FrameId, VectorId>>& active) {
-        std::set<Return> returns;  // where calls are ambiguous the same ones come again and again
+        std::vector<Return> returns;
+        std::vector<SymbolId> seen;
         for (auto [frame, vector] : active)
             for (auto [rule, item] : parser_.view(vector).calls) {
-                std::vector<SymbolId> seen;
-                add_return(returns, rule, frame, item, seen);
+                seen.clear();
+                add_return(returns, {rule, frame, item}, seen);
             }
         if (returns.empty()) return;
-        std::vector<Return> widest(returns.begin(), returns.end());
-        if (widest.size() >= kMany) parser_.keep_widest(widest);
-        const FrameId called = parser_.frame_of(std::move(widest)), frame = parser_.same_as(called);
+        if (returns.size() >= kMany) parser_.keep_widest(returns);
+        const FrameId called = parser_.frame_of(std::move(returns)), frame = parser_.same_as(called);
         const VectorId initial = parser_.kinds_[parser_.frames_[called].kind].initial;
         for (auto& [known, vector] : active) {
             if (known != frame) continue;
@@ -322,15 +322,21 @@ private:
         }
         active.emplace_back(frame, initial);
     }
+    // Where calls are ambiguous the same ones come again and again.
+    static void insert(std::vector<Return>& returns, const Return& each) {
+        const auto at = std::ranges::lower_bound(returns, each);
+        if (at == returns.end() || *at != each) returns.insert(at, each);
+    }
     // A call with nothing left after it returns to where its caller returns to.
-    void add_return(std::set<Return>& returns, SymbolId rule, FrameId frame, ItemId item, std::vector<SymbolId>& seen) {
+    void add_return(std::vector<Return>& returns, const Return& call, std::vector<SymbolId>& seen) {
+        const auto [rule, frame, item] = call;
         if (!grammar_.ends(item)) {
-            returns.insert({rule, frame, item});
+            insert(returns, call);
             return;
         }
         for (ItemId each : grammar_.closure(item))
             if (!grammar_.edges(each).empty()) {
-                returns.insert({rule, frame, item});
+                insert(returns, call);
                 break;
             }
         const SymbolId caller = grammar_.rule_of(item);
@@ -338,11 +344,11 @@ private:
         seen.push_back(caller);
         const auto flat = parser_.return_lists_[parser_.frames_[frame].returns];
         for (size_t r = 0; r + 2 < flat.size(); r += 3)
-            if (flat[r] == caller) returns.insert({rule, flat[r + 1], flat[r + 2]});
+            if (flat[r] == caller) insert(returns, {rule, flat[r + 1], flat[r + 2]});
         tried_ += flat.size() / 3;
         parser_.allowance_.check_alternatives(std::max(returns.size(), tried_ / kTriesPerReturn));
         const Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
-        for (auto [_, after] : of_rule(kind.inner, caller)) add_return(returns, rule, frame, after, seen);
+        for (auto [_, after] : of_rule(kind.inner, caller)) add_return(returns, {rule, frame, after}, seen);
     }
 
     FrameParser& parser_;

@@ -31,9 +31,8 @@ SymbolId ContextFreeGrammar::add_rule(std::string name, const RuleItems& items) 
     rule_of_.resize(base + items.size(), rule);
     accepting_.insert(accepting_.end(), items.accepting.begin(), items.accepting.end());
     for (size_t item = 0; item < items.size(); ++item) {
-        std::vector<Edge>& edges = edges_.emplace_back();
-        edges.reserve(items.edges(item).size());
-        for (const auto& [symbol, to] : items.edges(item)) edges.push_back({symbol, base + to});
+        for (const auto& [symbol, to] : items.edges[item]) edges_.push({symbol, base + to});
+        edges_.end();
     }
     return rule;
 }
@@ -66,15 +65,15 @@ void ContextFreeGrammar::find_nullable() {
 
 // Calls of rules that may be empty have neighbours beyond them, as optional symbols have (items.hpp).
 void ContextFreeGrammar::close_items() {
-    closures_.resize(item_count());
+    closures_.reserve(item_count(), item_count());
     ends_.resize(item_count());
     std::vector<ItemId> met_from(item_count(), UINT32_MAX);  // [item] the last one whose closure has it
-    size_t neighbours = 0;                                   // in the rule
+    std::vector<ItemId> closure;
+    size_t neighbours = 0;  // in the rule
     for (ItemId item = 0; item < item_count(); ++item) {
         poll();
         if (item && rule_of_[item] != rule_of_[item - 1]) neighbours = 0;
-        std::vector<ItemId>& closure = closures_[item];
-        closure = {item};
+        closure.assign(1, item);
         met_from[item] = item;
         for (size_t k = 0; k < closure.size(); ++k) {
             ends_[item] = ends_[item] || accepting_[closure[k]];
@@ -85,7 +84,7 @@ void ContextFreeGrammar::close_items() {
         neighbours += closure.size() - 1;
         if (neighbours > kMostNeighbours) throw TooManyNeighbours();
         std::sort(closure.begin(), closure.end());
-        closure.shrink_to_fit();
+        closures_.add(closure);
     }
 }
 
@@ -115,50 +114,33 @@ void ContextFreeGrammar::measure(Kernel& kernel) {
     }
 }
 
-namespace {
-
-// Add the members of one set to another; whether that changed it.
-bool add_set(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
-    uint64_t added = 0;
-    for (size_t w = 0; w < to.size(); ++w) {
-        added |= from[w] & ~to[w];
-        to[w] |= from[w];
-    }
-    return added != 0;
-}
-
-}  // namespace
-
 // The sets of the textbooks, with items for productions: the symbols that may begin after a symbol, and those that may
 // follow the rule where the rest of it may be empty.
 void ContextFreeGrammar::find_follow() {
     const std::vector<bool> empty = without_text();
-    const std::vector<TerminalSet> first = first_sets(empty);
+    const BitSets first = first_sets(empty);
     std::vector<bool> ends(accepting_);  // but for symbols without text
-    TerminalSet ignored(terminal_count_ / 64 + 1, 0);
+    follow_ = BitSets(names_.size(), terminal_count_);
     for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal)
-        if (ignored_[terminal]) ignored[terminal / 64] |= uint64_t{1} << (terminal % 64);
-    follow_.assign(names_.size(), ignored);
+        for (SymbolId symbol = 0; symbol < names_.size() && ignored_[terminal]; ++symbol) follow_.add(symbol, terminal);
     for (bool changed = true; changed;) {
         changed = false;
         for (ItemId item = 0; item < item_count(); ++item) {
             poll();
             for (const Edge& edge : edges_[item]) {
-                changed = add_set(follow_[edge.symbol], first[edge.target]) || changed;
+                changed = follow_.unite(edge.symbol, first[edge.target]) || changed;
                 if (!ends[item] && ends[edge.target] && empty[edge.symbol]) ends[item] = changed = true;
-                if (ends[edge.target]) changed = add_set(follow_[edge.symbol], follow_[rule_of_[item]]) || changed;
+                if (ends[edge.target]) changed = follow_.unite(edge.symbol, follow_[rule_of_[item]]) || changed;
             }
         }
     }
     // A terminal outside the rules is read elsewhere, as line breaks by width are.
     std::vector<bool> in_rules(names_.size(), false);
-    for (const auto& edges : edges_)
-        for (const Edge& edge : edges) in_rules[edge.symbol] = true;
+    for (const Edge& edge : edges_.all()) in_rules[edge.symbol] = true;
     for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal) {
         if (in_rules[terminal]) continue;
-        follow_[terminal].assign(follow_[terminal].size(), ~uint64_t{0});
-        for (SymbolId other = 0; other < terminal_count_ && !ignored_[terminal]; ++other)
-            follow_[other][terminal / 64] |= uint64_t{1} << (terminal % 64);
+        follow_.fill(terminal);
+        for (SymbolId other = 0; other < terminal_count_ && !ignored_[terminal]; ++other) follow_.add(other, terminal);
     }
 }
 
@@ -178,22 +160,20 @@ std::vector<bool> ContextFreeGrammar::without_text() const {
     return empty;
 }
 
-std::vector<ContextFreeGrammar::TerminalSet> ContextFreeGrammar::first_sets(const std::vector<bool>& empty) const {
-    std::vector<TerminalSet> first(item_count(), TerminalSet(terminal_count_ / 64 + 1, 0));
+BitSets ContextFreeGrammar::first_sets(const std::vector<bool>& empty) const {
+    BitSets first(item_count(), terminal_count_);
     for (bool changed = true; changed;) {
         changed = false;
         for (auto item = static_cast<ItemId>(item_count()); item-- > 0;) {
             poll();
             for (const Edge& edge : edges_[item]) {
-                uint64_t& word = first[item][is_rule(edge.symbol) ? 0 : edge.symbol / 64];
-                const uint64_t bit = uint64_t{1} << (edge.symbol % 64);
                 if (is_rule(edge.symbol)) {
-                    changed = add_set(first[item], first[first_item(edge.symbol)]) || changed;
-                } else if (!(word & bit)) {
-                    word |= bit;
+                    changed = first.unite(item, first[first_item(edge.symbol)]) || changed;
+                } else if (!first.has(item, edge.symbol)) {
+                    first.add(item, edge.symbol);
                     changed = true;
                 }
-                if (empty[edge.symbol]) changed = add_set(first[item], first[edge.target]) || changed;
+                if (empty[edge.symbol]) changed = first.unite(item, first[edge.target]) || changed;
             }
         }
     }
@@ -215,8 +195,8 @@ ContextFreeGrammar ContextFreeGrammar::moved_to(Kernel& kernel, const Kernel& fr
 size_t ContextFreeGrammar::memory_bytes() const {
     size_t bytes = heap_bytes(ignored_) + heap_bytes(own_min_bytes_) + heap_bytes(lexemes_) + heap_bytes(lexemes_of_) +
                    heap_bytes(first_items_) + heap_bytes(nullable_) + heap_bytes(rule_of_) + heap_bytes(accepting_) +
-                   heap_bytes(ends_) + heap_bytes(edges_) + heap_bytes(closures_) + heap_bytes(min_bytes_) +
-                   heap_bytes(follow_) + heap_bytes(names_);
+                   heap_bytes(ends_) + edges_.memory_bytes() + closures_.memory_bytes() + heap_bytes(min_bytes_) +
+                   follow_.memory_bytes() + heap_bytes(names_);
     for (const std::string& name : names_) bytes += heap_bytes(name);
     return bytes;
 }

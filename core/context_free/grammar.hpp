@@ -18,6 +18,8 @@
 
 #include "context_free/items.hpp"
 #include "regex/kernel.hpp"
+#include "util/bit_sets.hpp"
+#include "util/lists.hpp"
 
 namespace schemagen {
 
@@ -75,7 +77,7 @@ public:
     // Fewest bytes from the item to the end of its rule (Knuth 1977), as far as `Kernel::shortest` is exact.
     uint32_t min_bytes(ItemId item) const { return min_bytes_[item]; }
     // Whether a terminal may follow another one in some text; an ignored one always may.
-    bool may_follow(SymbolId terminal, SymbolId next) const { return follow_[terminal][next / 64] >> (next % 64) & 1; }
+    bool may_follow(SymbolId terminal, SymbolId next) const { return follow_.has(terminal, next); }
     size_t memory_bytes() const;
 
     static constexpr uint32_t kFar = UINT32_MAX / 4;
@@ -84,8 +86,7 @@ private:
     void find_nullable();
     void close_items();
     void measure(Kernel& kernel);
-    using TerminalSet = std::vector<uint64_t>;  // [terminal / 64]
-    std::vector<TerminalSet> first_sets(const std::vector<bool>& empty) const;
+    BitSets first_sets(const std::vector<bool>& empty) const;
     void find_follow();
     std::vector<bool> without_text() const;
 
@@ -101,10 +102,10 @@ private:
     std::vector<bool> nullable_;                     // [rule]
     std::vector<SymbolId> rule_of_;                  // [item]
     std::vector<bool> accepting_, ends_;             // [item]
-    std::vector<std::vector<Edge>> edges_;           // [item]
-    std::vector<std::vector<ItemId>> closures_;      // [item]
+    Lists<Edge> edges_;                              // [item]
+    Lists<ItemId> closures_;                         // [item]
     std::vector<uint32_t> min_bytes_;                // [item]
-    std::vector<TerminalSet> follow_;                // [symbol]
+    BitSets follow_;                                 // [symbol]: terminals
 };
 
 }  // namespace schemagen

@@ -59,14 +59,10 @@ struct Part {
 
 // The position automaton of a body. Item 0 is the start, and item n + 1 is the place after position n.
 struct PositionAutomaton {
-    std::vector<uint32_t> symbols;     // [position]
-    std::vector<uint32_t> kinds;       // [item], numbered as they come: items of a kind have the same future
-    std::vector<uint32_t> after;       // by kind: the positions after it, sorted
-    std::vector<uint32_t> after_ends;  // [kind]: of those
-    std::vector<bool> accepting;       // [kind]
-    std::span<const uint32_t> follow(uint32_t kind) const {
-        return {after.data() + (kind ? after_ends[kind - 1] : 0), after.data() + after_ends[kind]};
-    }
+    std::vector<uint32_t> symbols;  // [position]
+    std::vector<uint32_t> kinds;    // [item], numbered as they come: items of a kind have the same future
+    Lists<uint32_t> follow;         // [kind]: the positions after it, sorted
+    std::vector<bool> accepting;    // [kind]
 };
 
 // Builds the automaton bottom up. Where many positions have the same neighbours, as at the end of a choice in a loop,
@@ -102,8 +98,7 @@ private:
         for (uint32_t position : some_) ends[position + 1] = true;
         PositionAutomaton out;
         out.kinds.reserve(ends.size());
-        out.after.reserve(ends.size());
-        out.after_ends.reserve(ends.size());
+        out.follow.reserve(ends.size(), ends.size());
         InternedLists known;  // whether the rule may end there, and the lists that follow; the first id is 1
         std::vector<uint32_t> key;
         for (size_t item = 0; item <= symbols_.size(); ++item) {
@@ -125,8 +120,8 @@ private:
         some_.clear();
         for (PositionLists::List list : lists) lists_.append(list, some_);
         std::sort(some_.begin(), some_.end());
-        out.after.insert(out.after.end(), some_.begin(), std::unique(some_.begin(), some_.end()));
-        out.after_ends.push_back(static_cast<uint32_t>(out.after.size()));
+        some_.erase(std::unique(some_.begin(), some_.end()), some_.end());
+        out.follow.add(some_);
     }
 
     // ---- reading ----
@@ -306,7 +301,7 @@ private:
         const auto each_user = [&](const auto& note) {
             std::vector<uint32_t> seen(same_.size(), kNone);  // [kind]: the last of its users
             for (uint32_t user = 0; user < same_.size(); ++user)
-                for (uint32_t at : read_.follow(user))
+                for (uint32_t at : read_.follow[user])
                     if (const uint32_t kind = read_.kinds[at + 1]; std::exchange(seen[kind], user) != user)
                         note(user, kind);
         };
@@ -320,7 +315,7 @@ private:
     // Symbol and kind as one number, sorted.
     const std::vector<uint64_t>& edges_of(uint32_t kind) {
         edges_.clear();
-        for (uint32_t at : read_.follow(kind))
+        for (uint32_t at : read_.follow[kind])
             edges_.push_back(uint64_t{read_.symbols[at]} << 32 | same_[read_.kinds[at + 1]]);
         std::sort(edges_.begin(), edges_.end());
         edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
@@ -343,14 +338,14 @@ private:
                 first.push_back(kind);
             }
         RuleItems out;
-        out.all_edges.reserve(read_.after.size());
-        out.edge_ends.reserve(first.size());
+        out.edges.reserve(first.size(), read_.follow.all().size());
+        std::vector<RuleItems::Edge> edges;
         for (uint32_t kind : first) {
-            const auto begin = static_cast<ptrdiff_t>(out.all_edges.size());
+            edges.clear();
             for (uint64_t edge : edges_of(kind))
-                out.all_edges.emplace_back(static_cast<uint32_t>(edge >> 32), number[static_cast<uint32_t>(edge)]);
-            std::sort(out.all_edges.begin() + begin, out.all_edges.end());
-            out.edge_ends.push_back(static_cast<uint32_t>(out.all_edges.size()));
+                edges.emplace_back(static_cast<uint32_t>(edge >> 32), number[static_cast<uint32_t>(edge)]);
+            std::sort(edges.begin(), edges.end());
+            out.edges.add(edges);
             out.accepting.push_back(read_.accepting[kind]);
         }
         return out;
@@ -375,8 +370,8 @@ RuleItems positions_of(Body body, size_t most) {
     const PositionAutomaton read = Positioner(body, most).automaton();
     RuleItems out;
     for (uint32_t kind : read.kinds) {
-        for (uint32_t at : read.follow(kind)) out.all_edges.emplace_back(read.symbols[at], at + 1);
-        out.edge_ends.push_back(static_cast<uint32_t>(out.all_edges.size()));
+        for (uint32_t at : read.follow[kind]) out.edges.push({read.symbols[at], at + 1});
+        out.edges.end();
         out.accepting.push_back(read.accepting[kind]);
     }
     return out;

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "util/lists.hpp"
+
 namespace schemagen {
 
 // A body as numbers, each expression before its parts: a symbol, or an operator with its numbers, which are written as
@@ -27,13 +29,9 @@ using Body = std::span<const int32_t>;
 
 struct RuleItems {
     using Edge = std::pair<uint32_t, uint32_t>;  // symbol, and the item that it leads to
-    std::vector<Edge> all_edges;                 // by item, and sorted
-    std::vector<uint32_t> edge_ends;             // [item]: of its edges
+    Lists<Edge> edges;                           // [item], sorted
     std::vector<bool> accepting;                 // [item]
     size_t size() const { return accepting.size(); }
-    std::span<const Edge> edges(size_t item) const {
-        return {all_edges.data() + (item ? edge_ends[item - 1] : 0), all_edges.data() + edge_ends[item]};
-    }
 };
 
 struct TooManyPositions : std::runtime_error {

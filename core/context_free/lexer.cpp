@@ -191,8 +191,7 @@ const ByteSet& Lexer::first_bytes(LexemeId id) {
             if (begins && !(byte == kPlaneOfMark && lexeme.marked)) out.add(static_cast<uint8_t>(byte));
         }
     }
-    first_[id] = std::make_unique<ByteSet>(out);
-    return *first_[id];
+    return first_[id].emplace(out);
 }
 
 const ByteSet& Lexer::bytes_after(SymbolId terminal) {
@@ -204,7 +203,7 @@ const ByteSet& Lexer::bytes_after(SymbolId terminal) {
             if (!grammar_.may_follow(terminal, next.terminal)) continue;
             bytes.add(first_bytes(id));
         }
-        following_bytes_[terminal] = std::make_unique<ByteSet>(bytes);
+        following_bytes_[terminal] = bytes;
     }
     return *following_bytes_[terminal];
 }
@@ -278,8 +277,6 @@ size_t Lexer::memory_bytes() const {
                    before_mark_.size() * heap_node(sizeof(*before_mark_.begin()));
     for (const auto& row : rows_) bytes += row ? heap_block(sizeof(Row)) : 0;
     for (const auto& row : kept_) bytes += row ? heap_block(sizeof(*row)) : 0;
-    for (const auto* sets : {&following_bytes_, &first_})
-        for (const auto& set : *sets) bytes += set ? heap_block(sizeof(ByteSet)) : 0;
     for (const State& state : states_) {
         bytes += heap_bytes(state.components) + heap_bytes(state.ends);
         if (state.next_bytes) bytes += heap_block(sizeof(ByteSet));

@@ -142,13 +142,13 @@ private:
     Kernel& kernel_;
     Derivatives derivatives_;
     Allowance& allowance_;
-    std::vector<std::unique_ptr<ByteSet>> following_bytes_;  // [terminal], when it was asked for
-    std::vector<std::unique_ptr<ByteSet>> first_;            // [lexeme], the same
-    InternedLists keys_;                                     // [state]: components, flat
-    std::deque<State> states_;                               // [state]
-    std::vector<std::unique_ptr<Row>> rows_;                 // [state]
-    PairMap long_targets_;                                   // (state, byte) -> state
-    NodeId unmarked_;                                        // any text without the mark
+    std::vector<std::optional<ByteSet>> following_bytes_;  // [terminal], when it was asked for
+    std::vector<std::optional<ByteSet>> first_;            // [lexeme], the same
+    InternedLists keys_;                                   // [state]: components, flat
+    std::deque<State> states_;                             // [state]
+    std::vector<std::unique_ptr<Row>> rows_;               // [state]
+    PairMap long_targets_;                                 // (state, byte) -> state
+    NodeId unmarked_;                                      // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::unordered_map<NodeId, ByteSet> nearer_;
     std::unordered_map<NodeId, uint32_t> before_mark_;  // of marked lexemes: see min_bytes

@@ -165,10 +165,12 @@ void NeighbourClasses::unite_ways() {
 // The neighbours of each terminal: terminals with different ones are in different classes.
 std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(const std::vector<SymbolId>& read) {
     std::vector<Neighbours> out(read.size());
+    for (Neighbours& each : out) each.before.reserve(read.size());
     if (!std::all_of(read.begin(), read.end(), [&](SymbolId each) { return is_free(each); })) unite_ways();
     for (size_t at = 0; at < read.size(); ++at) {
         poll();
         if (is_free(read[at])) continue;
+        out[at].after.reserve(read.size() + 1);
         const std::vector<LexemeId> lexemes = told_apart(lexemes_[read[at]]);
         for (size_t next = 0; next < read.size(); ++next) {
             const When when = follows(lexemes, read[next]);

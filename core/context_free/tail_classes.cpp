@@ -84,9 +84,9 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
     if (!state && cuts.empty()) return kNoClass;
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    std::vector<uint32_t> key{promise ? state : lexemes_of(state), promise};
-    for (auto [lexeme, after] : cuts) key.insert(key.end(), {lexeme, after});
-    const TailClass tail = classes_.intern(key);
+    key_.assign({promise ? state : lexemes_of(state), promise});
+    for (auto [lexeme, after] : cuts) key_.insert(key_.end(), {lexeme, after});
+    const TailClass tail = classes_.intern(key_);
     if (depths_.size() <= tail) depths_.resize(tail + 1, 0);
     for (auto [lexeme, after] : cuts) depths_[tail] = std::max(depths_[tail], depths_[after] + 1);
     return tail;
@@ -128,7 +128,11 @@ void TailClasses::add(Tails& tails, const TailRange& range) {
 class TailClasses::Walk {
 public:
     Walk(TailClasses& classes, Tails& tails)
-        : classes_(classes), lexer_(classes.lexer_), trie_(classes.tables_.all()), tails_(tails) {}
+        : classes_(classes), lexer_(classes.lexer_), trie_(classes.tables_.all()), tails_(tails) {
+        constexpr size_t kUsual = 16;
+        levels_.reserve(kUsual);
+        cuts_.reserve(kUsual);
+    }
 
     void start(Promise promise) { levels_.push_back({classes_.start(), promise, 0, 0, 0, 0, 0}); }
     // Reads a byte that leads to a node. Returns false if nothing can follow. `length`: bytes of the token with it.

@@ -102,6 +102,7 @@ private:
     };
     std::vector<Known> known_;  // tails that were asked for
     HashIndex known_index_;
+    std::vector<uint32_t> key_;             // of a class that is interned; a scratch
     std::vector<LexemeSets::SetId> begun_;  // [state of the lexer]: its lexemes, kUnknown if not asked for
     // [what stays promised at the node, node]: of the tokens below it, if a lexeme ends right before it.
     std::unordered_map<uint64_t, Tails> below_;

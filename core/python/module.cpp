@@ -716,7 +716,7 @@ nb::tuple as_tuple(const Make& make) {
     std::vector<std::vector<RuleItems::Edge>> edges;
     std::vector<uint32_t> accepting;
     for (uint32_t item = 0; item < items.size(); ++item) {
-        edges.emplace_back(items.edges(item).begin(), items.edges(item).end());
+        edges.emplace_back(items.edges[item].begin(), items.edges[item].end());
         if (items.accepting[item]) accepting.push_back(item);
     }
     return nb::make_tuple(std::move(edges), std::move(accepting));

@@ -74,7 +74,7 @@ ItemGraph::ItemGraph(const CompetitionRules& rules) : places(static_cast<uint32_
         for (uint32_t at = 0; at < items.size(); ++at) {
             first_edge.push_back(static_cast<uint32_t>(edges.size()));
             ends.push_back(items.accepting[at] ? rule : kNone);
-            for (const auto& [symbol, to] : items.edges(at)) edges.push_back({first + at, symbol, first + to});
+            for (const auto& [symbol, to] : items.edges[at]) edges.push_back({first + at, symbol, first + to});
         }
     }
     if (ends.size() * ends.size() > kMaxCells) throw TooManyItems{ends.size()};

@@ -14,8 +14,8 @@
 #pragma once
 #include <cstddef>
 
-#include "rules/bit_sets.hpp"
 #include "rules/competition.hpp"
+#include "util/bit_sets.hpp"
 
 namespace schemagen {
 

@@ -454,14 +454,17 @@ TreeId Readings::cut(uint32_t number, const Kinds& cuts) {
 
 }  // namespace
 
-std::vector<std::vector<TerminalUse>> competing(const std::vector<TerminalKind>& kinds, const CompetitionRules& rules,
-                                                bool longest, RegexTrees& trees, Kernel& kernel) {
+Lists<TerminalUse> competing(const std::vector<TerminalKind>& kinds, const CompetitionRules& rules, bool longest,
+                             RegexTrees& trees, Kernel& kernel) {
     Readings readings(kinds, longest, trees, kernel);
     const BitSets beside =
         readings.compete() ? kinds_beside(rules, kinds.size()) : BitSets(rules.kinds.size(), kinds.size());
-    std::vector<std::vector<TerminalUse>> out(rules.kinds.size());
-    for (size_t place = 0; place < out.size(); ++place)
-        for (uint32_t kind : rules.kinds[place]) out[place].push_back(readings.use(kind, beside[place]));
+    Lists<TerminalUse> out;
+    out.reserve(rules.kinds.size(), rules.kinds.all().size());
+    for (size_t place = 0; place < rules.kinds.size(); ++place) {
+        for (uint32_t kind : rules.kinds[place]) out.push(readings.use(kind, beside[place]));
+        out.end();
+    }
     return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "regex/kernel.hpp"
 #include "regex/trees.hpp"
+#include "util/lists.hpp"
 
 namespace schemagen {
 
@@ -25,9 +26,9 @@ struct TerminalKind {
 struct CompetitionRules {
     // Bodies as `items_of` takes them (context_free/items.hpp). Symbols below `places` are places, those from there on
     // are rules: symbol `places + r` is rule r. All rules are reached from the start.
-    std::vector<std::vector<int32_t>> bodies;  // [rule]
-    uint32_t start = 0;                        // a rule
-    std::vector<std::vector<uint32_t>> kinds;  // [place]: the terminals that may be read there, one or more
+    Lists<int32_t> bodies;  // [rule]
+    uint32_t start = 0;     // a rule
+    Lists<uint32_t> kinds;  // [place]: the terminals that may be read there, one or more
 };
 
 // How a terminal is read at a place.
@@ -45,7 +46,7 @@ struct TerminalUse {
 struct TooManyItems {
     size_t items;
 };
-std::vector<std::vector<TerminalUse>> competing(const std::vector<TerminalKind>& kinds, const CompetitionRules& rules,
-                                                bool longest, RegexTrees& trees, Kernel& kernel);
+Lists<TerminalUse> competing(const std::vector<TerminalKind>& kinds, const CompetitionRules& rules, bool longest,
+                             RegexTrees& trees, Kernel& kernel);
 
 }  // namespace schemagen

@@ -6,26 +6,28 @@ namespace schemagen {
 
 DialectPlaces::KindId DialectPlaces::kind(TreeId tree, bool lazy) {
     const TreeId text = set_.trees.nonempty(tree);
-    const auto [at, is_new] = kind_ids_.try_emplace(uint64_t{text} << 1 | lazy, static_cast<KindId>(kinds_.size()));
-    if (is_new) kinds_.push_back({text, lazy, false, ""});
-    return at->second;
+    if (const KindId known = kind_ids_.find(text, lazy); known != PairMap::kNone) return known;
+    const auto id = static_cast<KindId>(kinds_.size());
+    kinds_.push_back({text, lazy, false, ""});
+    kind_ids_.insert(text, lazy, id);
+    return id;
 }
 
 ExpressionId DialectPlaces::add(std::span<const KindId> kinds) {
     if (kinds.empty()) return RuleExpressions::kNothing;
     const auto place = static_cast<uint32_t>(places_.size());
-    places_.emplace_back(kinds.begin(), kinds.end());
+    places_.add(kinds);
     set_.terminals.push_back({"place " + std::to_string(place), {}, false});
     return set_.expressions.terminal(place);
 }
 
 std::vector<TreeId> DialectPlaces::languages() const {
     std::vector<TreeId> out;
-    for (const std::vector<KindId>& kinds : places_) {
+    std::vector<TreeId> ways;
+    for (size_t place = 0; place < places_.size(); ++place) {
         poll();
-        std::vector<TreeId> ways;
-        ways.reserve(kinds.size());
-        for (KindId each : kinds)
+        ways.clear();
+        for (KindId each : places_[place])
             ways.push_back(kinds_[each].lazy ? set_.trees.shortest(kinds_[each].text) : kinds_[each].text);
         out.push_back(set_.trees.alternation(ways));
     }

@@ -5,10 +5,11 @@
 #include <deque>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "rules/rule_set.hpp"
+#include "util/lists.hpp"
+#include "util/pair_map.hpp"
 
 namespace schemagen {
 
@@ -39,7 +40,7 @@ public:
     ExpressionId add(std::span<const KindId> kinds);
 
     size_t size() const { return places_.size(); }
-    const std::vector<KindId>& kinds_at(size_t place) const { return places_[place]; }
+    std::span<const KindId> kinds_at(size_t place) const { return places_[place]; }
     const Kind& operator[](KindId id) const { return kinds_[id]; }
     size_t kind_count() const { return kinds_.size(); }
     // The texts that each place may be, where nothing competes; a lazy terminal ends at its first match.
@@ -48,8 +49,8 @@ public:
 private:
     RuleSet& set_;
     std::deque<Kind> kinds_;
-    std::unordered_map<uint64_t, KindId> kind_ids_;  // text and lazy
-    std::vector<std::vector<KindId>> places_;
+    PairMap kind_ids_;  // text and lazy
+    Lists<KindId> places_;
 };
 
 }  // namespace schemagen

@@ -35,14 +35,14 @@ public:
     PlaceReadings(RuleSet& set, const DialectPlaces& places) : set_(set), places_(places) {}
 
     // [place], one for each kind that is read there.
-    std::vector<std::vector<TerminalUse>> find(bool longest, Kernel& kernel);
+    Lists<TerminalUse> find(bool longest, Kernel& kernel);
     DialectPlaces::KindId kind(const TerminalUse& use) const { return order_[use.kind]; }
 
 private:
     NumberedRules numbered();
     void number_kinds();
     CompetitionRules rules_of(const NumberedRules& numbered);
-    std::vector<std::vector<TerminalUse>> read(const CompetitionRules& rules, bool longest, Kernel& kernel);
+    Lists<TerminalUse> read(const CompetitionRules& rules, bool longest, Kernel& kernel);
 
     RuleSet& set_;
     const DialectPlaces& places_;
@@ -51,13 +51,13 @@ private:
     std::vector<uint32_t> numbers_;             // the other way round
 };
 
-std::vector<std::vector<TerminalUse>> PlaceReadings::find(bool longest, Kernel& kernel) {
+Lists<TerminalUse> PlaceReadings::find(bool longest, Kernel& kernel) {
     number_kinds();
     const NumberedRules all = numbered();
-    const std::vector<std::vector<TerminalUse>> found = read(rules_of(all), longest, kernel);
-    std::vector<std::vector<TerminalUse>> out;
-    out.reserve(places_.size());
-    for (uint32_t place = 0; place < places_.size(); ++place) out.push_back(found[all.terminal(place)]);
+    const Lists<TerminalUse> found = read(rules_of(all), longest, kernel);
+    Lists<TerminalUse> out;
+    out.reserve(places_.size(), found.all().size());
+    for (uint32_t place = 0; place < places_.size(); ++place) out.add(found[all.terminal(place)]);
     return out;
 }
 
@@ -89,20 +89,20 @@ void PlaceReadings::number_kinds() {
 CompetitionRules PlaceReadings::rules_of(const NumberedRules& numbered) {
     CompetitionRules out;
     for (const NumberedRules::Symbol& symbol : numbered.terminals()) {
-        std::vector<uint32_t>& own = out.kinds.emplace_back();
         if (symbol.kind == ExpressionKind::kTerminal) {
-            for (DialectPlaces::KindId each : places_.kinds_at(symbol.value)) own.push_back(numbers_[each]);
+            for (DialectPlaces::KindId each : places_.kinds_at(symbol.value)) out.kinds.push(numbers_[each]);
         } else {
-            own.push_back(static_cast<uint32_t>(kinds_.size()));
+            out.kinds.push(static_cast<uint32_t>(kinds_.size()));
             kinds_.push_back({RegexTrees::kEmpty, false, false});
         }
+        out.kinds.end();
     }
-    for (const auto& [rule, body] : numbered.bodies()) out.bodies.push_back(body);
+    out.bodies = numbered.bodies();
     out.start = numbered.rule(set_.start) - static_cast<uint32_t>(numbered.terminals().size());
     return out;
 }
 
-std::vector<std::vector<TerminalUse>> PlaceReadings::read(const CompetitionRules& rules, bool longest, Kernel& kernel) {
+Lists<TerminalUse> PlaceReadings::read(const CompetitionRules& rules, bool longest, Kernel& kernel) {
     try {
         return competing(kinds_, rules, longest, set_.trees, kernel);
     } catch (const TooManyItems& error) {
@@ -154,15 +154,14 @@ private:
 void resolve_places(RuleSet& set, const DialectPlaces& places, bool longest, Kernel& kernel) {
     drop_uncalled(set, calls_of(set));
     PlaceReadings readings(set, places);
-    const std::vector<std::vector<TerminalUse>> found = readings.find(longest, kernel);
+    const Lists<TerminalUse> found = readings.find(longest, kernel);
     RuleExpressions& expressions = set.expressions;
     KindSymbols symbols(expressions);
-    std::vector<ExpressionId> instead;  // [place]
-    for (const std::vector<TerminalUse>& uses : found) {
+    std::vector<ExpressionId> instead, ways;  // [place]; of one
+    for (uint32_t place = 0; place < places.size(); ++place) {
         poll();
-        std::vector<ExpressionId> ways;
-        ways.reserve(uses.size());
-        for (const TerminalUse& use : uses) ways.push_back(symbols.of(use, places[readings.kind(use)].label));
+        ways.clear();
+        for (const TerminalUse& use : found[place]) ways.push_back(symbols.of(use, places[readings.kind(use)].label));
         instead.push_back(ways.size() == 1 ? ways[0] : expressions.alternatives(ways));
     }
     RuleExpressions::Known known;

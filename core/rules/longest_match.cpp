@@ -83,7 +83,7 @@ std::optional<RuleItems> positions(const RegexTrees& trees, TreeId id) {
 
 bool is_deterministic(const RegexTrees& trees, const RuleItems& items) {
     for (size_t item = 0; item < items.size(); ++item)
-        if (!are_disjoint(trees, items.edges(item))) return false;
+        if (!are_disjoint(trees, items.edges[item])) return false;
     return true;
 }
 
@@ -92,7 +92,7 @@ bool are_told_apart(const RegexTrees& trees, TreeId id) {
     const std::optional<RuleItems> items = positions(trees, id);
     if (!items || !is_deterministic(trees, *items)) return false;
     for (size_t item = 0; item < items->size(); ++item)
-        if (items->accepting[item] && !items->edges(item).empty()) return false;
+        if (items->accepting[item] && !items->edges[item].empty()) return false;
     return true;
 }
 

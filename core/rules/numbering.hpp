@@ -6,11 +6,13 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "context_free/items.hpp"
 #include "rules/rule_set.hpp"
+#include "util/lists.hpp"
+#include "util/pair_map.hpp"
 
 namespace schemagen {
 
@@ -28,23 +30,27 @@ public:
     const std::vector<Symbol>& terminals() const { return terminals_; }  // [symbol]
     uint32_t terminal(uint32_t number) const { return find(RuleExpressions::Kind::kTerminal, number); }
     uint32_t rule(uint32_t number) const { return rules_[number]; }  // kNone if it is absent
-    // Rule and body, in the order of their symbols.
-    const std::vector<std::pair<uint32_t, std::vector<int32_t>>>& bodies() const { return bodies_; }
+    // The rules that are there, in the order of their symbols, and their bodies.
+    const std::vector<uint32_t>& rules() const { return written_; }
+    const Lists<int32_t>& bodies() const { return bodies_; }
     // The ways to read the terminals: symbol and way. Of texts their only one.
     std::vector<std::pair<uint32_t, LexemeTrees>> ways() const;
 
 private:
     uint32_t find(RuleExpressions::Kind kind, uint32_t value) const;
-    uint32_t number_of(RuleExpressions::Kind kind, uint32_t value);
+    void number(RuleExpressions::Kind kind, uint32_t value);
     void note_terminals(ExpressionId body);
-    void write(ExpressionId id, std::vector<int32_t>& out);
-    void write_text(TreeId tree, std::vector<int32_t>& out);
+    void write(ExpressionId id);
+    void put(int32_t number) { bodies_.push(number); }
+    void put(BodyOperator op) { put(static_cast<int32_t>(op)); }
+    void write_text(TreeId tree);
 
     RuleSet& set_;
     std::vector<Symbol> terminals_;
-    std::unordered_map<uint64_t, uint32_t> numbers_;  // kind and value -> symbol
-    std::vector<uint32_t> rules_;                     // [rule]
-    std::vector<std::pair<uint32_t, std::vector<int32_t>>> bodies_;
+    PairMap numbers_;              // kind and value -> symbol
+    std::vector<uint32_t> rules_;  // [rule]
+    std::vector<uint32_t> written_;
+    Lists<int32_t> bodies_;
 };
 
 }  // namespace schemagen

@@ -62,13 +62,13 @@ struct Texts {
 class PlainSolver {
 public:
     explicit PlainSolver(const CompetitionRules& rules) : rules_(rules) {
-        for (const auto& body : rules.bodies) {
-            const RuleItems items = items_of(body);
+        for (size_t rule = 0; rule < rules.bodies.size(); ++rule) {
+            const RuleItems items = items_of(rules.bodies[rule]);
             const auto first = static_cast<uint32_t>(rule_of_.size());
             starts_.push_back(first);
             for (uint32_t at = 0; at < items.size(); ++at) {
                 if (items.accepting[at]) accepting_.insert(first + at);
-                for (const auto& [symbol, to] : items.edges(at)) edges_.push_back({first + at, symbol, first + to});
+                for (const auto& [symbol, to] : items.edges[at]) edges_.push_back({first + at, symbol, first + to});
                 rule_of_.push_back(static_cast<uint32_t>(starts_.size() - 1));
             }
         }
@@ -207,12 +207,14 @@ public:
         CompetitionRules out;
         const uint32_t count = 2 + below(3);
         for (uint32_t rule = 0; rule < count; ++rule) {
-            out.bodies.emplace_back();
+            bodies_.emplace_back();
             add(out, kind_count, count, 3);
         }
-        for (auto& body : out.bodies)
+        for (auto& body : bodies_) {
             for (int32_t& each : body)
                 if (each >= kRules) each += static_cast<int32_t>(out.kinds.size()) - kRules;
+            out.bodies.add(body);
+        }
         return out;
     }
 
@@ -220,7 +222,7 @@ private:
     static constexpr int32_t kRules = 1000;  // their numbers until the places are counted
     uint32_t below(uint32_t end) { return static_cast<uint32_t>(random_() % end); }
     void add(CompetitionRules& rules, uint32_t kind_count, uint32_t rule_count, uint32_t depth) {
-        auto& body = rules.bodies.back();
+        auto& body = bodies_.back();
         const uint32_t what = depth ? below(8) : below(2);
         if (what == 1) {
             body.push_back(kRules + static_cast<int32_t>(below(rule_count)));
@@ -235,11 +237,12 @@ private:
             body.push_back(static_cast<int32_t>(rules.kinds.size()));
             Set kinds{below(kind_count)};
             if (!below(4)) kinds.insert(below(kind_count));
-            rules.kinds.emplace_back(kinds.begin(), kinds.end());
+            rules.kinds.add(std::vector(kinds.begin(), kinds.end()));
         }
     }
 
     std::mt19937 random_;
+    std::vector<std::vector<int32_t>> bodies_;
 };
 
 // The texts of the kinds beside a place that go on after one of them.
@@ -260,8 +263,9 @@ std::set<std::string> longer_texts(const std::vector<std::set<std::string>>& tex
 
 // Rules with one place that may be any of some kinds.
 CompetitionRules one_place(uint32_t kind_count) {
-    CompetitionRules out{{{0}}, 0, {{}}};
-    for (uint32_t kind = 0; kind < kind_count; ++kind) out.kinds[0].push_back(kind);
+    CompetitionRules out{{std::vector{0}}, 0, {}};
+    for (uint32_t kind = 0; kind < kind_count; ++kind) out.kinds.push(kind);
+    out.kinds.end();
     return out;
 }
 
@@ -302,7 +306,8 @@ TEST(a_lazy_terminal_ends_all_beside_it) {
     Texts made;
     const TreeId many = made.some(made.both()), upto = made.row({made.any(made.both()), made.word(U"b")});
     const std::vector<TerminalKind> kinds{{many, false, false}, {upto, true, false}, {made.word(U"ba"), false, false}};
-    const auto uses = competing(kinds, one_place(3), true, made.trees, made.kernel)[0];
+    const auto found = competing(kinds, one_place(3), true, made.trees, made.kernel);
+    const auto uses = found[0];
     CHECK(made.are(uses[0].text, {"a", "aa", "aaa", "aaaa"}));
     CHECK(made.are(uses[0].longer, {"a", "aa", "aaa", "aaaa", "b", "ab", "aab", "aaab"}));
     CHECK(made.are(uses[1].text, {"b", "ab", "aab", "aaab"}) && uses[1].longer == RegexTrees::kEmpty);
@@ -326,7 +331,8 @@ TEST(where_any_match_is_taken_only_dispatched_ones_end_others) {
                                           {b, true, true},
                                           {many, false, false},
                                           {made.row({made.any(made.both()), b}), true, false}};
-    const auto uses = competing(kinds, one_place(4), false, made.trees, made.kernel)[0];
+    const auto found = competing(kinds, one_place(4), false, made.trees, made.kernel);
+    const auto uses = found[0];
     for (const std::string& text : short_texts(4)) CHECK(made.has(uses[0].text, text) == text.starts_with('a'));
     CHECK(uses[1].text == b);
     CHECK(uses[2].text == many);
@@ -341,7 +347,8 @@ TEST(a_word_that_a_rival_has_is_not_written_out) {
     for (const std::string& text : short_texts(5))
         if (text.size() == 5) kinds.push_back({made.word(std::u32string(text.begin(), text.end())), false, false});
     const auto count = static_cast<uint32_t>(kinds.size());
-    const auto uses = competing(kinds, one_place(count), true, made.trees, made.kernel)[0];
+    const auto found = competing(kinds, one_place(count), true, made.trees, made.kernel);
+    const auto uses = found[0];
     for (const TerminalUse& use : uses) CHECK(use.text == kinds[use.kind].text && use.longer == many);
 }
 
@@ -349,7 +356,7 @@ TEST(too_many_items_are_refused_where_terminals_compete) {
     Texts made;
     const std::vector<TerminalKind> kinds{{made.word(U"b"), false, false}, {made.word(U"a"), false, false}};
     const CompetitionRules rules{{{-3, ~30'000, ~30'000, 0}}, 0, {{0, 1}}};
-    CHECK(competing(kinds, rules, true, made.trees, made.kernel)[0].size() == 2);
+    CHECK(competing(kinds, rules, true, made.trees, made.kernel).all().size() == 2);
     size_t items = 0;
     try {
         competing({kinds[0], {made.some(made.both()), false, false}}, rules, true, made.trees, made.kernel);

@@ -41,7 +41,7 @@ private:
         out.add_lexeme({out.add_terminal("FRACTION", false), fraction, fraction, false});
         out.add_lexeme(
             {out.add_terminal("SPACE", true), kernel.repeat(chars({{' ', ' '}}), 1, kUnbounded), kEmpty, false});
-        const SymbolId start = out.add_rule("start", {{{0, 1}}, {1, 1}, {false, true}});
+        const SymbolId start = out.add_rule("start", {{{{0, 1}}, {}}, {false, true}});
         out.finish(start, kernel);
         return out;
     }
@@ -112,7 +112,7 @@ TEST(very_many_states_are_told_apart) {
     ContextFreeGrammar grammar;
     const NodeId letters = kernel.repeat(kernel.chars(Encoding::kUtf8, {{'a', 'c'}}), kCount, kCount);
     grammar.add_lexeme({grammar.add_terminal("LETTERS", false), letters, kEmpty, false});
-    grammar.finish(grammar.add_rule("start", {{{0, 1}}, {1, 1}, {false, true}}), kernel);
+    grammar.finish(grammar.add_rule("start", {{{{0, 1}}, {}}, {false, true}}), kernel);
     const LexemeSets sets(grammar.lexemes().size());
     Allowance allowance{1'000'000, 1'000};
     Lexer lexer(grammar, sets, kernel, allowance);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "util/heap.hpp"
 
@@ -16,18 +16,13 @@ class AscendingList {
 public:
     AscendingList() = default;
     explicit AscendingList(std::span<const uint32_t> numbers) {
-        std::vector<uint16_t> gaps;
-        gaps.reserve(numbers.size() + 2);
-        uint32_t before = 0;
-        for (const uint32_t number : numbers) {
-            uint32_t gap = number - before;
-            for (; gap >= kFull; gap -= kFull) gaps.push_back(kFull);
-            gaps.push_back(static_cast<uint16_t>(gap));
-            before = number;
-        }
-        size_ = static_cast<uint32_t>(gaps.size());
+        each_gap(numbers, [&](uint32_t gap) { size_ += gap / kFull + 1; });
         gaps_ = std::make_unique_for_overwrite<uint16_t[]>(size_);
-        std::ranges::copy(gaps, gaps_.get());
+        uint16_t* at = gaps_.get();
+        each_gap(numbers, [&](uint32_t gap) {
+            at = std::fill_n(at, gap / kFull, kFull);
+            *at++ = static_cast<uint16_t>(gap % kFull);
+        });
     }
     template <class Visit>
     void each(const Visit& visit) const {
@@ -44,6 +39,11 @@ public:
 
 private:
     static constexpr uint16_t kFull = UINT16_MAX;
+    template <class Visit>
+    static void each_gap(std::span<const uint32_t> numbers, const Visit& visit) {
+        uint32_t before = 0;
+        for (const uint32_t number : numbers) visit(number - std::exchange(before, number));
+    }
     std::unique_ptr<uint16_t[]> gaps_;
     uint32_t size_ = 0;
 };

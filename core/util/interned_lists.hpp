@@ -1,5 +1,6 @@
 // Lists of numbers, each kept once: equal lists have equal ids, counted from 0, which is the empty list.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -26,7 +27,8 @@ public:
         const auto id = static_cast<uint32_t>(ends_.size());
         const size_t size = pool_.size() + list.size();
         if (size > UINT32_MAX) throw std::length_error("the lists take more than 16 GiB");
-        if (size > pool_.capacity()) pool_.reserve(size + size / 4);
+        constexpr size_t kFirst = 16;
+        if (size > pool_.capacity()) pool_.reserve(std::max(size + size / 4, kFirst));
         pool_.insert(pool_.end(), list.begin(), list.end());
         ends_.push_back(static_cast<uint32_t>(size));
         index_.insert(hash, id);

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "util/bits.hpp"
+#include "util/heap.hpp"
 
 namespace schemagen {
 
 // Each a row of words; numbers are below `bits`.
 class BitSets {
 public:
+    BitSets() : BitSets(0, 0) {}
     BitSets(size_t count, size_t bits) : words_((bits + 63) / 64), bits_(bits), all_(count * words_) {}
 
     size_t words() const { return words_; }
@@ -52,6 +54,7 @@ public:
     void each(size_t set, const Use& use) const {
         for_each_bit((*this)[set], words_, use);
     }
+    size_t memory_bytes() const { return heap_bytes(all_); }
 
 private:
     size_t words_, bits_;
