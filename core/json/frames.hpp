@@ -59,6 +59,9 @@ struct ValueList {
     uint32_t count;
     // Of values that one must not become: where its strings and literals start without them.
     mutable uint32_t string_start = kUnknownStart, literal_start = kUnknownStart;
+    // Of finished items: their number (json/distinct_items.hpp).
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+    mutable uint32_t used = kUnknown;
     std::span<const std::string_view> all() const { return {values, count}; }
 };
 

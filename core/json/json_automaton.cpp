@@ -68,7 +68,8 @@ uint64_t JsonAutomaton::memory_bytes() const {
     for (uint32_t k = 0; k < positions.size(); ++k) bytes += bytes_of(*positions[k]);
     for (const Child& child : positions.children) bytes += heap_bytes(child.moves) + heap_bytes(child.component);
     return bytes + kFirstChunk + machine_.states.state_bytes + machine_.min_bytes.memory_bytes() +
-           machine_.shortest.memory_bytes() + machine_.tokens.memory_bytes() + machine_.growth.memory_bytes();
+           machine_.shortest.memory_bytes() + machine_.tokens.memory_bytes() + machine_.distinct.memory_bytes() +
+           machine_.growth.memory_bytes();
 }
 
 void JsonAutomaton::finish(ValueId root) {

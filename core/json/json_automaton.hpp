@@ -69,6 +69,9 @@ private:
         return machine_.bounds.most_after_token(config);
     }
     uint32_t most_growth(const Configuration& config) const override { return machine_.bounds.most_growth(config); }
+    uint32_t most_differing(const Configuration& from, const Configuration& next) override {
+        return machine_.rest.most_differing(from, next);
+    }
     std::optional<uint32_t> fewest_tokens(const Configuration& config) override {
         return machine_.rest.fewest_tokens(config);
     }

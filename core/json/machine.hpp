@@ -1,6 +1,7 @@
 // The parts of the JSON automaton. Each names in its header the other parts that it asks.
 #pragma once
 #include "json/containers.hpp"
+#include "json/distinct_items.hpp"
 #include "json/explainer.hpp"
 #include "json/frame_moves.hpp"
 #include "json/frame_states.hpp"
@@ -37,6 +38,7 @@ struct JsonMachine {
     Identities identities{*this};
     ShortestValues shortest{*this};
     ShortestTokens tokens{*this};
+    DistinctItems distinct{*this};
     Growth growth{*this};
     RequiredParts parts{*this};
     ShortestRest rest{*this};

@@ -25,6 +25,7 @@ MinBytes::MinBytes(JsonMachine& machine)
       gaps_(machine.gaps),
       groups_(machine.groups),
       parts_(machine.parts),
+      distinct_(machine.distinct),
       bounds_(machine.bounds),
       unique_(machine.unique) {}
 
@@ -147,6 +148,7 @@ Needed MinBytes::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uin
         out.bytes += (least - count) * item();
         out.count += least - count;
     }
+    if (distinct_.tells(disjunct, begun)) out.bytes = std::max(out.bytes, distinct_.bytes(disjunct, out.count));
     const size_t id = static_cast<size_t>(&disjunct - program_.arrays.data());
     if (begun < disjunct.prefix.size() || to_final_.empty() || to_final_[id].empty()) return out;
     const Needed& counted = to_final_[id][state];  // either is a lower bound, so their maximum is

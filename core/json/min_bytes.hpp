@@ -17,6 +17,7 @@
 namespace schemagen {
 
 struct JsonMachine;
+class DistinctItems;
 class FrameStates;
 class Gaps;
 class Groups;
@@ -86,6 +87,7 @@ private:
     Gaps& gaps_;
     Groups& groups_;
     RequiredParts& parts_;
+    DistinctItems& distinct_;
     TokenBounds& bounds_;
     UniqueItems& unique_;
     std::vector<std::vector<Needed>> to_final_;  // [array][state] the items to a final state; empty if it counts none

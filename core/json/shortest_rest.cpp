@@ -16,7 +16,8 @@ ShortestRest::ShortestRest(JsonMachine& machine)
       min_bytes_(machine.min_bytes),
       shortest_(machine.shortest),
       tokens_(machine.tokens),
-      parts_(machine.parts) {}
+      parts_(machine.parts),
+      distinct_(machine.distinct) {}
 
 // The position of the value that comes next.
 uint32_t ShortestRest::position_of_next(const Configuration& config) const {
@@ -25,6 +26,11 @@ uint32_t ShortestRest::position_of_next(const Configuration& config) const {
 
 // What the value that comes next is instead of its shortest text, where it must not become that one; empty if unclear.
 std::optional<std::string> ShortestRest::unlike(const Configuration& config) const {
+    const FrameState* state = config.frame->state;
+    const std::vector<Move>& moves = positions_.children[state->child].moves;
+    if (state->kind == FrameKind::kArrayFrame && moves.size() == 1)
+        if (std::string item = distinct_.next(array(state, moves[0].slot), config.frame, state->count); !item.empty())
+            return item;
     const ValueList* others = config.frame->child_forbidden;
     if (!others) return std::nullopt;
     const Position& p = positions_.prepared(position_of_next(config));
@@ -83,9 +89,21 @@ bool ShortestRest::rest_of_word(const Configuration& config, uint32_t language, 
     return true;
 }
 
+const ArrayDisjunct& ShortestRest::array(const FrameState* state, uint32_t slot) const {
+    return program_.arrays[positions_[state->position]->arrays->disjuncts[slot]];
+}
+
+// Whether the array asks for items that have to differ, and these are told.
+bool ShortestRest::tells_items(const FrameState* state, uint32_t slot) const {
+    return state->kind == FrameKind::kArrayFrame && distinct_.tells(array(state, slot), state->count);
+}
+
 // Append the parts that a container still requires besides those begun, and its bracket. Returns false if one of them
 // is unclear.
-bool ShortestRest::write_rest(const FrameState* state, const Begun& begun, std::string& out) const {
+bool ShortestRest::write_rest(const Frame* frame, const Begun& begun, const std::string& item, std::string& out) const {
+    const FrameState* state = frame->state;
+    if (tells_items(state, begun.slot))
+        return distinct_.write(array(state, begun.slot), frame, uint64_t{state->count} + begun.items, item, out), true;
     if (parts_.required(state, begun.slot).unclear) return false;
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kArrayFrame) {
@@ -109,8 +127,12 @@ bool ShortestRest::write_rest(const FrameState* state, const Begun& begun, std::
 }
 
 // The tail of these parts, the bracket and the tail after it.
-Tail ShortestRest::tail(const FrameState* state, const Begun& begun, Tail after) const {
-    if (after == kNoTail || parts_.required(state, begun.slot).unclear) return kNoTail;
+Tail ShortestRest::tail(const Frame* frame, const Begun& begun, const std::string& item, Tail after) const {
+    if (after == kNoTail) return kNoTail;
+    const FrameState* state = frame->state;
+    if (tells_items(state, begun.slot))
+        return distinct_.tail(array(state, begun.slot), frame, uint64_t{state->count} + begun.items, item, after);
+    if (parts_.required(state, begun.slot).unclear) return kNoTail;
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kArrayFrame)
         return tokens_.items(p.arrays->disjuncts[begun.slot], uint64_t{state->count} + begun.items, after);
@@ -130,7 +152,7 @@ Tail ShortestRest::tail_after(const Frame* frame) const {
         const Frame* parent = chain.back()->parent;
         const std::vector<Move>& moves = positions_.children[parent->state->child].moves;
         const bool is_clear = moves.size() == 1 && !parent->forbidden;
-        if (parent->parent) out = is_clear ? tail(parent->state, {moves[0].slot}, out) : kNoTail;
+        if (parent->parent) out = is_clear ? tail(parent, {moves[0].slot}, {}, out) : kNoTail;
         chain.back()->around.tail = out;
     }
     return out;
@@ -150,13 +172,17 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
             if (moves.size() != 1) return false;
             out.begun.slot = moves[0].slot;
         }
-        if (is_word)
-            return (config.mode == kString ? p.strings.size() : p.literal_owner.size()) == 1 &&
-                   rest_of_word(config, 0, out.text);
+        if (is_word) {
+            if ((config.mode == kString ? p.strings.size() : p.literal_owner.size()) != 1) return false;
+            if (config.frame->tracking) out.item = text_since(config.text, config.start);
+            if (!rest_of_word(config, 0, out.text)) return false;
+            out.item += out.text;
+            return true;
+        }
         if (config.mode == kColon) out.text = shortest_.colon();
         if (config.mode != kColon && spaced) out.text = ' ';
         if (const auto other = unlike(config)) {
-            out.text += *other;
+            out.text += out.item = *other;
             return !other->empty();
         }
         return add_value(p.values[0], out);
@@ -164,7 +190,7 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
     const uint32_t slot = out.begun.slot = parts_.only_slot(state);
     if (slot == RequiredParts::kNoSlot) return false;
     const Required rest = parts_.required(state, slot);
-    if (rest.unclear) return false;
+    if (rest.unclear && !tells_items(state, slot)) return false;
     if (config.mode == kNextKey && spaced) out.text = ' ';
     if (config.mode == kKey) {
         const uint32_t key = parts_.next_required(config);
@@ -179,15 +205,20 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
         out.text += '"';
         return write_member(key, slot, out.text);
     }
-    return config.mode == kAfter || rest.count == 0 || add_first(state, out);
+    return config.mode == kAfter || rest.count == 0 || add_first(config.frame, out);
 }
 
 // The member or item that a container requires next, without a comma.
-bool ShortestRest::add_first(const FrameState* state, Front& out) const {
+bool ShortestRest::add_first(const Frame* frame, Front& out) const {
+    const FrameState* state = frame->state;
     const Position& p = *positions_[state->position];
     const uint32_t slot = out.begun.slot;
     if (state->kind == FrameKind::kArrayFrame) {
         out.begun.items = 1;
+        if (tells_items(state, slot)) {
+            out.text += out.item = distinct_.next(array(state, slot), frame, uint64_t{state->count} + 1);
+            return true;
+        }
         return add_value(ShortestValues::item(program_.arrays[p.arrays->disjuncts[slot]], state->count)[0][0].value,
                          out);
     }
@@ -208,7 +239,7 @@ bool ShortestRest::add_property(const FrameState* state, uint32_t property, Fron
 bool ShortestRest::add_value(ValueId id, Front& out) const {
     const Shortest& value = shortest_.texts[id];
     if (value.kind == Shortest::kText)
-        out.text += value.text;
+        out.text += out.item = value.text;
     else
         out.value = id;
     return value.kind != Shortest::kUnclear;
@@ -222,7 +253,8 @@ bool ShortestRest::write_shortest(const Configuration& config, std::string& out)
     if (front.value != kNoValue) shortest_.write_value(front.value, out);
     Begun begun = front.begun;
     for (const Frame* frame = config.frame; frame->parent; frame = frame->parent) {
-        if (frame->forbidden || !write_rest(frame->state, begun, out)) return false;
+        if (frame->forbidden || !write_rest(frame, begun, front.item, out)) return false;
+        front.item.clear();
         const std::vector<Move>& moves = positions_.children[frame->parent->state->child].moves;
         if (frame->parent->parent && moves.size() != 1) return false;
         begun = {frame->parent->parent ? moves[0].slot : RequiredParts::kNoSlot};
@@ -235,10 +267,25 @@ std::optional<uint32_t> ShortestRest::fewest_tokens(const Configuration& config)
     Front front;
     if (!find_front(config, front)) return std::nullopt;
     const Frame* frame = config.frame;
-    Tail rest = frame->parent ? tail(frame->state, front.begun, tail_after(frame)) : Tail{};
+    Tail rest = frame->parent ? tail(frame, front.begun, front.item, tail_after(frame)) : Tail{};
     if (rest == kNoTail) return std::nullopt;
     if (front.value != kNoValue) rest = tokens_.value(front.value, rest);
     return tokens_.fewest(front.text, rest);
+}
+
+// Each item that a token wrote, or has begun, may be one of those that would come later: then another one takes its
+// place.
+uint32_t ShortestRest::most_differing(const Configuration& from, const Configuration& next) {
+    const Frame* frame = next.frame;
+    if (!frame->tracking || frame->state->kind != FrameKind::kArrayFrame) return 0;
+    const Tail after = tail_after(frame);
+    if (after == kNoTail) return 0;  // the rest is not told
+    uint32_t most = 0;
+    for (uint32_t slot = 0; slot < parts_.slots(frame->state); ++slot)
+        if (tells_items(frame->state, slot))
+            most = std::max(most, distinct_.most_differing(array(frame->state, slot), after));
+    const bool is_same = from.frame->parent == frame->parent && from.frame->start == frame->start;
+    return most * (frame->count - (is_same ? from.frame->count : 0) + 1);
 }
 
 // The shortest rest of a member that need not come, from inside its key. Returns false if it is unclear.

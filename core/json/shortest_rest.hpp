@@ -12,6 +12,7 @@ namespace schemagen {
 
 struct JsonMachine;
 class Containers;
+class DistinctItems;
 class FrameStates;
 class MinBytes;
 class ShortestTokens;
@@ -24,6 +25,7 @@ public:
 
     bool write_shortest(const Configuration& config, std::string& out);
     std::optional<uint32_t> fewest_tokens(const Configuration& config);
+    uint32_t most_differing(const Configuration& from, const Configuration& next);
     uint32_t position_of_next(const Configuration& config) const;
     std::optional<std::string> unlike(const Configuration& config) const;
     bool rest_of_word(const Configuration& config, uint32_t language, std::string& out) const;
@@ -41,18 +43,21 @@ private:
     struct Front {
         std::string text = {};
         ValueId value = kNoValue;  // a container after the text
+        std::string item = {};     // of an array of unique items: the one that is being read or comes next
         Begun begun = {};          // of the container that is open
     };
     std::string unlike_scalar(const Position& p, const ValueList& others) const;
     bool find_front(const Configuration& config, Front& out);
-    bool add_first(const FrameState* state, Front& out) const;
+    bool add_first(const Frame* frame, Front& out) const;
     bool add_property(const FrameState* state, uint32_t property, Front& out) const;
     bool add_value(ValueId id, Front& out) const;
-    bool write_rest(const FrameState* state, const Begun& begun, std::string& out) const;
+    bool tells_items(const FrameState* state, uint32_t slot) const;
+    const ArrayDisjunct& array(const FrameState* state, uint32_t slot) const;
+    bool write_rest(const Frame* frame, const Begun& begun, const std::string& item, std::string& out) const;
     bool write_member(const Configuration& config, uint32_t slot, std::string& out) const;
     bool write_extra_member(const Configuration& config, uint32_t slot, std::string& out) const;
     bool write_declared_member(const Configuration& config, uint32_t slot, std::string& out) const;
-    Tail tail(const FrameState* state, const Begun& begun, Tail after) const;
+    Tail tail(const Frame* frame, const Begun& begun, const std::string& item, Tail after) const;
     Tail tail_after(const Frame* frame) const;
 
     JsonProgram& program_;
@@ -64,6 +69,7 @@ private:
     ShortestValues& shortest_;
     ShortestTokens& tokens_;
     RequiredParts& parts_;
+    DistinctItems& distinct_;
 };
 
 }  // namespace schemagen

@@ -43,6 +43,8 @@ public:
     // and the bracket.
     Tail unseen_members(uint32_t disjunct, const std::vector<uint32_t>& key_at, std::span<const uint64_t> seen,
                         uint32_t skip, Tail after);
+    // The tail that begins with a text: a bracket, or a comma and an item.
+    Tail before(const std::string& text, Tail after) { return seams_->before(seams_->part(text), after); }
     // The tokens of a text and the tail after it.
     uint32_t fewest(std::string_view text, Tail after) { return seams_->fewest(text, after); }
     size_t memory_bytes() const;

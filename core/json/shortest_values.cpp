@@ -13,7 +13,7 @@
 namespace schemagen {
 
 ShortestValues::ShortestValues(JsonMachine& machine)
-    : program_(machine.program), gaps_(machine.gaps), min_bytes_(machine.min_bytes) {}
+    : program_(machine.program), gaps_(machine.gaps), min_bytes_(machine.min_bytes), distinct_(machine.distinct) {}
 
 Required& Required::operator+=(const Required& other) {
     bytes += other.bytes;
@@ -133,9 +133,12 @@ void ShortestValues::find_scalars(const ValueNode& value, Search& search) const 
 }
 
 // The members of a disjunct that is as short as the value are shorter, so they were asked before.
-void ShortestValues::enter_array(uint32_t id, Search& search) const {
+void ShortestValues::enter_array(uint32_t id, Search& search) {
     const ArrayDisjunct& disjunct = program_.arrays[id];
-    if (min_bytes_.closed(min_bytes_.needed_items(disjunct, 0, 0, 0)) == search.least)
+    if (min_bytes_.closed(min_bytes_.needed_items(disjunct, 0, 0, 0)) != search.least) return;
+    if (distinct_.tells(disjunct, 0))
+        search.take_text(distinct_.text(disjunct));
+    else
         enter(search, Shortest::kArray, id, required_items(disjunct, 0, 0, 0));
 }
 

@@ -27,6 +27,7 @@
 namespace schemagen {
 
 struct JsonMachine;
+class DistinctItems;
 class Gaps;
 class MinBytes;
 
@@ -84,7 +85,7 @@ private:
     struct Search;
     void find_shortest(ValueId id);
     void find_scalars(const ValueNode& value, Search& search) const;
-    void enter_array(uint32_t id, Search& search) const;
+    void enter_array(uint32_t id, Search& search);
     void enter_object(uint32_t id, Search& search);
     void enter(Search& search, Shortest::Kind kind, uint32_t disjunct, const Required& inside) const;
     const Shortest* only_option(const Options& options) const;
@@ -96,6 +97,7 @@ private:
     JsonProgram& program_;
     Gaps& gaps_;
     MinBytes& min_bytes_;
+    DistinctItems& distinct_;
     std::optional<Spelling> spelling_;  // while the texts are settled
 };
 

@@ -15,6 +15,7 @@ TokenBounds::TokenBounds(JsonMachine& machine)
       shortest_(machine.shortest),
       growth_(machine.growth),
       parts_(machine.parts),
+      distinct_(machine.distinct),
       rest_(machine.rest) {}
 
 uint32_t TokenBounds::most_tokens(const Configuration& config) {
@@ -177,7 +178,7 @@ uint32_t TokenBounds::most_after(const Frame* frame) const {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
     if (frame->forbidden) return kFar;
     const std::vector<Move>& moves = positions_.children[state->child].moves;
-    if (moves.size() == 1) return most_slot(parts_.required(state, moves[0].slot), false);
+    if (moves.size() == 1) return most_slot(state, moves[0].slot, false);
     uint32_t most = 0;
     for (const Move& move : moves) most = std::max(most, most_any_slot(parts_.required(state, move.slot), false));
     return most;
@@ -188,7 +189,7 @@ uint32_t TokenBounds::most_rest(const Frame* frame, bool opened) const {
     const FrameState* state = frame->state;
     if (frame->forbidden) return kFar;
     if (const uint32_t slot = parts_.only_slot(state); slot != RequiredParts::kNoSlot)
-        return most_slot(parts_.required(state, slot), opened);
+        return most_slot(state, slot, opened);
     uint32_t most = 0;
     for (uint32_t slot = 0; slot < parts_.slots(state); ++slot)
         if (state->alive[slot]) most = std::max(most, most_any_slot(parts_.required(state, slot), opened));
@@ -196,7 +197,12 @@ uint32_t TokenBounds::most_rest(const Frame* frame, bool opened) const {
 }
 
 // Of the slot that is left.
-uint32_t TokenBounds::most_slot(const Required& rest, bool opened) const {
+uint32_t TokenBounds::most_slot(const FrameState* state, uint32_t slot, bool opened) const {
+    if (state->kind == FrameKind::kArrayFrame) {
+        const ArrayDisjunct& array = program_.arrays[positions_[state->position]->arrays->disjuncts[slot]];
+        if (distinct_.tells(array, state->count)) return plus(distinct_.most(array, state->count), 0);
+    }
+    const Required rest = parts_.required(state, slot);
     return rest.unbounded ? kFar : plus(rest.tokens, uint64_t{rest.commas(opened)} * shortest_.comma_tokens + 1);
 }
 

@@ -10,6 +10,7 @@
 namespace schemagen {
 
 struct JsonMachine;
+class DistinctItems;
 class FrameStates;
 class Gaps;
 class Growth;
@@ -41,7 +42,7 @@ private:
     uint32_t most_position(uint32_t id) const;
     uint32_t most_after(const Frame* frame) const;
     uint32_t most_rest(const Frame* frame, bool opened) const;
-    uint32_t most_slot(const Required& rest, bool opened) const;
+    uint32_t most_slot(const FrameState* state, uint32_t slot, bool opened) const;
     uint32_t most_any_slot(const Required& rest, bool opened) const;
 
     JsonProgram& program_;
@@ -52,6 +53,7 @@ private:
     ShortestValues& shortest_;
     Growth& growth_;
     RequiredParts& parts_;
+    DistinctItems& distinct_;
     ShortestRest& rest_;
 };
 

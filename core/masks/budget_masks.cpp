@@ -116,7 +116,11 @@ bool BudgetMasks::split(const Configuration& config, uint32_t budget, bool is_al
 // Find the needs of a place. Returns whether the work sufficed.
 bool BudgetMasks::find_needs(const Configuration& config, uint32_t budget, Arena& arena) {
     const bool is_sure = each_need(
-        tables_.all(), config, arena, [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
+        tables_.all(), config, arena,
+        [&](const Configuration& next) {
+            const uint32_t need = need_within(next, budget - 1, arena);
+            return need == kNever ? need : need + guide_.most_differing(config, next);
+        },
         [&](const Tokens& tokens, uint32_t need) { needs_.add(tokens, need); });
     if (is_sure && needs_.most < budget && takes_most(config, arena)) note_most(config, needs_.most + 1);
     return is_sure;
@@ -207,7 +211,8 @@ void BudgetMasks::split_by_bounds(const Configuration& config, uint32_t need, ui
         tables_.all(), config, arena,
         [&](const Configuration& next) -> uint32_t {
             if (automaton_.accepting(next)) return 0;
-            if (const auto exact = ends_.told(next, ends_.most(next))) return *exact;
+            if (const auto exact = ends_.told(next, ends_.most(next)))
+                return *exact + guide_.most_differing(config, next);
             return need + std::max<uint64_t>(ends_.bound(next), least) - least + kSlack < budget ? 0 : kNever;
         },
         [&](const Tokens& tokens, uint32_t after) { needs_.add(tokens, after); });
@@ -556,7 +561,9 @@ uint32_t BudgetMasks::tighten_by_bounds(const Configuration& config, uint32_t bu
 
 // Tokens that suffice for a text to the end: the one that was promised, some end that is found soon, or the shortest.
 uint32_t BudgetMasks::enough(const Configuration& config, uint32_t budget, Arena& arena) {
-    if (!promised_.empty()) return ends_.spelling().fewest(promised_);
+    const uint32_t promised = promised_.empty() ? kNever : ends_.spelling().fewest(promised_);
+    if (const auto told = ends_.told(config, ends_.most(config))) return std::min(*told, promised);
+    if (promised != kNever) return promised;
     const uint32_t some = some_end(config, budget, arena);
     return some != kNever ? some - kSlack : ends_.needed(config, arena);
 }

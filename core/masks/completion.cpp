@@ -98,6 +98,13 @@ ByteSet Completions::bytes_to_try(const Configuration& config, uint32_t limit) {
     return *bytes;
 }
 
+// Bytes of a rest that is told: the lower bound, but where it depends on the text so far.
+uint32_t Completions::told_bytes(const Configuration& config, uint32_t least) {
+    if (!guide_.text_matters(config)) return least;
+    std::string text;
+    return write(config, text) ? static_cast<uint32_t>(text.size()) : Automaton::kFar;
+}
+
 // Depth first, bytes in order, no further than `limit` bytes: at the least limit this finds the first shortest text.
 Completions::Found Completions::search(const Configuration& start, uint32_t limit, Arena& arena) {
     overshoot_ = Automaton::kFar;
@@ -112,7 +119,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
         }
         levels_.push_back({config, id, most, 0, {}, mark});
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
-        if (left > most && told(config, this->most(config))) left = least;  // exact where the rest is told
+        if (left > most && told(config, this->most(config))) left = told_bytes(config, least);
         if (left <= most) return true;
         levels_.back().bytes = bytes_to_try(config, most);
         return false;

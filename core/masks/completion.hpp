@@ -123,6 +123,7 @@ private:
     ByteSet bytes_to_try(const Configuration& config, uint32_t limit);
     bool write(const Configuration& config, std::string& text);
     bool complete(const Configuration& config, Arena& arena);
+    uint32_t told_bytes(const Configuration& config, uint32_t least);
     Found search(const Configuration& config, uint32_t limit, Arena& arena);
     bool greedy_search(const Configuration& config, Arena& arena);
     void keep_path(uint32_t left);

@@ -153,6 +153,7 @@ NodeId Nodes::complement(NodeId inner) {
 
 NodeId Nodes::alternation(const std::vector<NodeId>& parts) {
     std::vector<NodeId> flat;
+    flat.reserve(parts.size());
     for (NodeId part : parts) {
         if (part == kEmpty) continue;
         if (part == anything_ || is_any_string(part))
@@ -181,6 +182,7 @@ NodeId Nodes::alternation(const std::vector<NodeId>& parts) {
 
 NodeId Nodes::conjunction(const std::vector<NodeId>& parts) {
     std::vector<NodeId> flat;
+    flat.reserve(parts.size());
     for (NodeId part : parts) {
         if (part == kEmpty) return kEmpty;
         if (part == anything_) continue;

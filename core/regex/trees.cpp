@@ -113,6 +113,7 @@ TreeId RegexTrees::substring(std::u32string_view text) {
 
 TreeId RegexTrees::concat(Parts parts) {
     std::vector<TreeId> flat;
+    flat.reserve(parts.size());
     bool is_nullable = true;
     for (TreeId part : parts) {
         poll();

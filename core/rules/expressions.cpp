@@ -27,6 +27,7 @@ ExpressionId RuleExpressions::intern(const Expression& each) {
 
 ExpressionId RuleExpressions::sequence(Parts parts) {
     std::vector<ExpressionId> flat;
+    flat.reserve(parts.size());
     std::vector<TreeId> texts;
     const auto end_text = [&] {
         if (!texts.empty()) flat.push_back(text(trees_.concat(texts)));
@@ -56,6 +57,7 @@ ExpressionId RuleExpressions::sequence(Parts parts) {
 ExpressionId RuleExpressions::alternatives(Parts parts) {
     std::vector<TreeId> texts;
     std::vector<ExpressionId> others;
+    others.reserve(parts.size());
     const auto add = [&](ExpressionId piece) {
         if (kind(piece) == Kind::kText)
             texts.push_back(value(piece));

@@ -810,3 +810,53 @@ def test_what_was_too_slow_once_may_be_asked_again():
             assert matcher.tokens_to_finish() > 6 * depth
         with contextlib.suppress(schemagen.LimitError):
             assert mask_of(matcher, BYTES, budget=10)
+
+
+#: Arrays of unique items, and the shortest text of each, the first of them in order.
+_DISTINCT = {
+    "integers": ({"type": "integer"}, 12, "[-1,-2,0,1,2,3,4,5,6,7,8,9]"),
+    "bounded integers": ({"type": "integer", "minimum": 8, "maximum": 30}, 4, "[10,11,8,9]"),
+    "strings": ({"type": "string"}, 4, '[" ","!","","#"]'),
+    "long strings": ({"type": "string", "pattern": "^[ab]{2,3}$"}, 5, '["aa","aaa","ab","ba","bb"]'),
+    "strings of some length": ({"type": "string", "minLength": 3, "maxLength": 4}, 2, '["   ","  !"]'),
+    "numbers or strings": ({"type": ["integer", "string"]}, 12, '["",-1,0,1,2,3,4,5,6,7,8,9]'),
+    "options": ({"enum": ["red", "blue", "red one", 1]}, 3, '["blue","red",1]'),
+}
+
+
+def _distinct_schema(name: str, kind: str):
+    items, count, _ = _DISTINCT[name]
+    array = {"type": "array", "items": items, "minItems": count, "uniqueItems": True}
+    if kind == "member":
+        properties = {"a": array, "b": {"type": "string"}}
+        return {"type": "object", "properties": properties, "required": ["a", "b"], "additionalProperties": False}
+    return {"type": "array", "items": array, "minItems": 2} if kind == "item" else array
+
+
+@pytest.mark.parametrize("name", _DISTINCT)
+def test_the_shortest_text_of_unique_items_has_the_shortest_that_differ(name):
+    for kind, text in (("array", "{}"), ("member", '{{"a":{},"b":""}}'), ("item", "[{},{}]")):
+        grammar = schemagen.compile(_distinct_schema(name, kind), Vocabulary.byte_vocabulary(), cache=None)
+        shortest = _DISTINCT[name][2]
+        assert grammar.matcher().shortest_completion().decode() == text.format(shortest, shortest)
+
+
+@pytest.mark.parametrize("kind", ["array", "member", "item"])
+@pytest.mark.parametrize("name", _DISTINCT)
+def test_texts_with_unique_items_are_finished_within_any_budget(name, kind, bundled_vocabulary):
+    schema = _distinct_schema(name, kind)
+    grammar = schemagen.compile(schema, bundled_vocabulary, cache=None)
+    rng = random.Random(f"{name} {kind}")
+    for times in (1, 1, 1.2, 1.5, 3):
+        matcher, budget, text = grammar.matcher(), int(grammar.min_new_tokens * times), b""
+        words = np.zeros((1, -(-bundled_vocabulary.size // 32)), dtype=np.int32)
+        for left in range(budget, 0, -1):
+            matcher.fill_next_token_bitmask(words, 0, budget=left)
+            allowed = np.flatnonzero(np.unpackbits(words.view(np.uint8)[0], bitorder="little"))
+            token = int(rng.choice(allowed))
+            if token in bundled_vocabulary.eos_token_ids:
+                break
+            assert matcher.accept_token(token)
+            text += bundled_vocabulary.tokens[token]
+        assert matcher.is_accepting(), text
+        jsonschema.validate(json.loads(text), schema)

@@ -1,0 +1,86 @@
+// The items that an array of unique strings or numbers still requires: the shortest ones that differ.
+//
+// The texts of the items are listed once, by length and then in order, each value once. An array that asks for n more
+// items gets the first n of the list that are not used, in order: no n others have fewer bytes. So the shortest rest of
+// such an array is told without a search, which would try the values one after the other, in any order.
+//
+// Invariants: an array that is told asks for at least two items, and the list has as many as it asks for; so it has one
+// for each item that is missing, whatever the others are.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "json/frames.hpp"
+#include "json/positions.hpp"
+#include "json/program.hpp"
+#include "util/interned_lists.hpp"
+
+namespace schemagen {
+
+struct JsonMachine;
+class ShortestTokens;
+class ShortestValues;
+
+class DistinctItems {
+public:
+    explicit DistinctItems(JsonMachine& machine);
+
+    // Whether the rest of an array is told here; not where it asks for no more items.
+    bool tells(const ArrayDisjunct& array, uint64_t count);
+    // Where it is: bytes of the `count` shortest items,
+    uint64_t bytes(const ArrayDisjunct& array, uint64_t count) { return list(array).bytes[count]; }
+    // and at most of those missing after `count` items, with their commas and the bracket.
+    uint64_t most(const ArrayDisjunct& array, uint64_t count);
+    // The whole array.
+    std::string text(const ArrayDisjunct& array);
+    // The next item of an open array, `count` with it; empty if none is known.
+    std::string next(const ArrayDisjunct& array, const Frame* frame, uint64_t count);
+    // The missing items of an open array and the bracket. `current`: the item that is being read or comes next, as it
+    // will be; empty if there is none.
+    void write(const ArrayDisjunct& array, const Frame* frame, uint64_t count, const std::string& current,
+               std::string& out);
+    // Their tail that goes on with `after`.
+    Tail tail(const ArrayDisjunct& array, const Frame* frame, uint64_t count, const std::string& current, Tail after);
+    // By how many tokens that may be more if one of the items is used, so that another one comes instead; `after` goes
+    // on after the bracket.
+    uint32_t most_differing(const ArrayDisjunct& array, Tail after);
+    size_t memory_bytes() const;
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+    struct List {
+        std::vector<std::string> texts;
+        std::unordered_map<std::string, uint32_t> places;  // by value: of its text
+        std::vector<uint64_t> bytes;                       // [k]: of the first k
+        std::vector<uint32_t> rank;                        // [k]: of text k, among all in order
+        bool is_whole = false;                             // as many as the array asks for
+    };
+    using Left = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>;  // used items, the current one, missing ones, seam
+
+    const List& list(const ArrayDisjunct& array);
+    void fill(List& out, const ArrayDisjunct& array);
+    uint32_t differing(const List& all, uint32_t seam);
+    bool add_words(List& out, const StringDisjunct* string, uint32_t state, uint32_t left, std::string& word);
+    bool add(List& out, const StringDisjunct* string, const std::string& word) const;
+    uint32_t used(const ArrayDisjunct& array, const Frame* frame);
+    uint32_t place(const List& list, const std::string& current) const;
+    std::vector<uint32_t> missing(const ArrayDisjunct& array, const Frame* frame, uint64_t count,
+                                  const std::string& current);
+
+    JsonProgram& program_;
+    ShortestValues& shortest_;
+    ShortestTokens& tokens_;
+    std::unordered_map<const ArrayDisjunct*, List> lists_;
+    InternedLists used_;  // an array and the places of its used items, ascending
+    std::map<Left, Tail> tails_;
+    std::map<std::pair<const ArrayDisjunct*, uint32_t>, uint32_t> differing_;  // array and seam
+    uint32_t most_ = 0;                                                        // items of the list that is filled
+    uint64_t steps_ = 0;                                                       // left for it
+};
+
+}  // namespace schemagen
