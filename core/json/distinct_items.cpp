@@ -15,7 +15,7 @@ DistinctItems::DistinctItems(JsonMachine& machine)
 
 namespace {
 
-// As they come in a text, each with what comes after it.
+// Their order in a text, each with the comma after it.
 std::vector<uint32_t> ranks(const std::vector<std::string>& texts) {
     std::vector<uint32_t> order(texts.size()), out(texts.size());
     std::iota(order.begin(), order.end(), 0);
@@ -108,7 +108,7 @@ bool DistinctItems::add(List& out, const StringDisjunct* string, const std::stri
     return out.texts.size() < most_;
 }
 
-// ---- what is missing ------------------------------------------------------------------------------------------------
+// ---- the missing items ----------------------------------------------------------------------------------------------
 
 bool DistinctItems::tells(const ArrayDisjunct& array, uint64_t count) {
     return array.unique && count < array.min_items && shortest_.tells_shortest() && list(array).is_whole;

@@ -835,6 +835,7 @@ def _distinct_schema(name: str, kind: str):
 
 @pytest.mark.parametrize("name", _DISTINCT)
 def test_the_shortest_text_of_unique_items_has_the_shortest_that_differ(name):
+    """As the whole text, as a member, and as an item of another array."""
     for kind, text in (("array", "{}"), ("member", '{{"a":{},"b":""}}'), ("item", "[{},{}]")):
         grammar = schemagen.compile(_distinct_schema(name, kind), Vocabulary.byte_vocabulary(), cache=None)
         shortest = _DISTINCT[name][2]
@@ -844,6 +845,7 @@ def test_the_shortest_text_of_unique_items_has_the_shortest_that_differ(name):
 @pytest.mark.parametrize("kind", ["array", "member", "item"])
 @pytest.mark.parametrize("name", _DISTINCT)
 def test_texts_with_unique_items_are_finished_within_any_budget(name, kind, bundled_vocabulary):
+    """Random tokens, from exactly those that are needed to three times as many."""
     schema = _distinct_schema(name, kind)
     grammar = schemagen.compile(schema, bundled_vocabulary, cache=None)
     rng = random.Random(f"{name} {kind}")
