@@ -369,6 +369,7 @@ std::string shown_name(const std::string& name) {
 std::vector<std::pair<std::string, std::vector<int32_t>>> Rules::named_rules() const {
     std::vector<std::pair<std::string, std::vector<int32_t>>> out;
     const Lists<int32_t>& bodies = numbered().bodies();
+    out.reserve(bodies.size());
     for (size_t k = 0; k < bodies.size(); ++k)
         out.emplace_back(shown_name(set_.names[numbered().rules()[k]]),
                          std::vector(bodies[k].begin(), bodies[k].end()));
