@@ -43,8 +43,8 @@ public:
     // The fewest tokens of the shortest completion, the first of the shortest, where every byte is a token; nothing if
     // a search is needed. Not called where `most_tokens` knows no bound.
     virtual std::optional<uint32_t> fewest_tokens(const Configuration&) { return std::nullopt; }
-    // By how much that may be more for another text with which a token leads from a configuration to the same place.
-    virtual uint32_t most_differing(const Configuration&, const Configuration&) { return 0; }
+    // How many more these may be if another token led from `from` to the same place `next`.
+    virtual uint32_t most_differing(const Configuration& /*from*/, const Configuration& /*next*/) { return 0; }
     // Append the shortest completion, the first of the shortest. Returns false, with any text appended, if a search is
     // needed.
     virtual bool write_shortest(const Configuration&, std::string&) { return false; }

@@ -11,7 +11,7 @@
 namespace schemagen {
 
 DistinctItems::DistinctItems(JsonMachine& machine)
-    : program_(machine.program), shortest_(machine.shortest), tokens_(machine.tokens) {}
+    : program_(machine.program), positions_(machine.positions), shortest_(machine.shortest), tokens_(machine.tokens) {}
 
 namespace {
 
@@ -114,22 +114,29 @@ bool DistinctItems::tells(const ArrayDisjunct& array, uint64_t count) {
     return array.unique && count < array.min_items && shortest_.tells_shortest() && list(array).is_whole;
 }
 
-uint64_t DistinctItems::most(const ArrayDisjunct& array, uint64_t count) {
+const ArrayDisjunct& DistinctItems::array_of(const FrameState* state, uint32_t slot) const {
+    return program_.arrays[positions_[state->position]->arrays->disjuncts[slot]];
+}
+
+const ArrayDisjunct* DistinctItems::told(const FrameState* state, uint32_t slot) {
+    if (state->kind != FrameKind::kArrayFrame) return nullptr;
+    const ArrayDisjunct& array = array_of(state, slot);
+    return tells(array, state->count) ? &array : nullptr;
+}
+
+uint32_t DistinctItems::most(const ArrayDisjunct& array, uint64_t count) {
     const uint64_t longest = list(array).texts.back().size() + shortest_.comma().size();
-    return (array.min_items - std::min<uint64_t>(count, array.min_items)) * longest + 1;
+    return plus((array.min_items - std::min<uint64_t>(count, array.min_items)) * longest, 1);
 }
 
 std::string DistinctItems::text(const ArrayDisjunct& array) {
-    std::vector<std::string> texts = list(array).texts;
-    std::ranges::sort(texts, {}, [](const std::string& each) { return each + ','; });
     std::string out;
-    for (const std::string& each : texts) out += (out.empty() ? "[" : shortest_.comma()) + each;
-    return out + ']';
+    write(array, nullptr, 0, {}, out);
+    return '[' + out.substr(shortest_.comma().size());
 }
 
 // The number of the used items.
-uint32_t DistinctItems::used(const ArrayDisjunct& array, const Frame* frame) {
-    const ValueList* items = frame->items;
+uint32_t DistinctItems::used(const ArrayDisjunct& array, const ValueList* items) {
     const auto id = static_cast<uint32_t>(&array - program_.arrays.data());
     if (items && items->used != ValueList::kUnknown && used_[items->used][0] == id) return items->used;
     const List& all = list(array);
@@ -149,11 +156,10 @@ uint32_t DistinctItems::place(const List& list, const std::string& current) cons
     return at == list.places.end() ? kNone : at->second;
 }
 
-std::vector<uint32_t> DistinctItems::missing(const ArrayDisjunct& array, const Frame* frame, uint64_t count,
-                                             const std::string& current) {
+// After `count` items, without the one at place `own`.
+std::vector<uint32_t> DistinctItems::missing(const ArrayDisjunct& array, uint32_t used, uint32_t own, uint64_t count) {
     const List& all = list(array);
-    const uint32_t own = place(all, current);
-    const auto taken = used_[used(array, frame)].subspan(1);
+    const auto taken = used_[used].subspan(1);
     std::vector<uint32_t> out;
     auto next = taken.begin();
     for (uint32_t k = 0; k < all.texts.size() && out.size() + count < array.min_items; ++k) {
@@ -166,30 +172,33 @@ std::vector<uint32_t> DistinctItems::missing(const ArrayDisjunct& array, const F
     return out;
 }
 
-std::string DistinctItems::next(const ArrayDisjunct& array, const Frame* frame, uint64_t count) {
+std::string DistinctItems::next(const Frame* frame, uint32_t slot, uint64_t count) {
+    const ArrayDisjunct& array = array_of(frame->state, slot);
     if (!array.unique || !list(array).is_whole) return {};
-    const std::vector<uint32_t> left = missing(array, frame, std::min<uint64_t>(count, array.min_items) - 1, {});
+    const uint64_t before = std::min<uint64_t>(count, array.min_items) - 1;
+    const std::vector<uint32_t> left = missing(array, used(array, frame->items), kNone, before);
     return left.empty() ? "" : list(array).texts[left[0]];
 }
 
-void DistinctItems::write(const ArrayDisjunct& array, const Frame* frame, uint64_t count, const std::string& current,
-                          std::string& out) {
+void DistinctItems::write(const ArrayDisjunct& array, const ValueList* items, uint64_t count,
+                          const std::string& current, std::string& out) {
     const List& all = list(array);
-    for (uint32_t each : missing(array, frame, count, current)) out += shortest_.comma() + all.texts[each];
+    for (uint32_t each : missing(array, used(array, items), place(all, current), count))
+        out += shortest_.comma() + all.texts[each];
     out += ']';
 }
 
-Tail DistinctItems::tail(const ArrayDisjunct& array, const Frame* frame, uint64_t count, const std::string& current,
+Tail DistinctItems::tail(const ArrayDisjunct& array, const ValueList* items, uint64_t count, const std::string& current,
                          Tail after) {
     constexpr size_t kMostKnown = 20'000;
     const List& all = list(array);
-    const Left left{used(array, frame), place(all, current), count, after.seam};
+    const uint32_t used = this->used(array, items), own = place(all, current);
     if (tails_.size() > kMostKnown) tails_.clear();
-    const auto [known, is_new] = tails_.try_emplace(left);
+    const auto [known, is_new] = tails_.try_emplace(Left{used, own, count, after.seam});
     if (is_new) {
         Tail out = tokens_.before("]", {after.seam, 0});
-        const std::vector<uint32_t> items = missing(array, frame, count, current);
-        for (size_t k = items.size(); k-- > 0;) out = tokens_.before(shortest_.comma() + all.texts[items[k]], out);
+        const std::vector<uint32_t> left = missing(array, used, own, count);
+        for (size_t k = left.size(); k-- > 0;) out = tokens_.before(shortest_.comma() + all.texts[left[k]], out);
         known->second = out;
     }
     return {known->second.seam, known->second.tokens + after.tokens};
@@ -202,7 +211,7 @@ uint32_t DistinctItems::most_differing(const ArrayDisjunct& array, Tail after) {
 }
 
 // Nothing if all items cost the same before the bracket, before such an item, and so on to a seam that repeats. Else
-// those of an item, and for those beside it, whose tokens may have reached across the borders, as many and one.
+// the tokens of the item that comes instead, and as many again and one where tokens crossed a border to the other item.
 uint32_t DistinctItems::differing(const List& all, uint32_t seam) {
     constexpr uint32_t kRounds = 8;
     uint32_t most = 0;
@@ -226,7 +235,8 @@ size_t DistinctItems::memory_bytes() const {
     size_t bytes = used_.memory_bytes() + tails_.size() * heap_node(sizeof(*tails_.begin())) +
                    differing_.size() * heap_node(sizeof(*differing_.begin()));
     for (const auto& [array, list] : lists_) {
-        bytes += heap_node(sizeof(*lists_.begin())) + heap_bytes(list.texts) + heap_bytes(list.bytes);
+        bytes += heap_node(sizeof(*lists_.begin())) + heap_bytes(list.texts) + heap_bytes(list.bytes) +
+                 heap_bytes(list.rank);
         for (const auto& [value, place] : list.places)
             bytes += heap_node(sizeof(*list.places.begin())) + heap_bytes(value);
     }

@@ -32,20 +32,23 @@ public:
 
     // Whether the rest of an array is told here; not where it asks for no more items.
     bool tells(const ArrayDisjunct& array, uint64_t count);
+    // The array in a slot of an open one, if its rest is told here; else null.
+    const ArrayDisjunct* told(const FrameState* state, uint32_t slot);
     // Where it is: bytes of the `count` shortest items,
     uint64_t bytes(const ArrayDisjunct& array, uint64_t count) { return list(array).bytes[count]; }
     // and at most of those missing after `count` items, with their commas and the bracket.
-    uint64_t most(const ArrayDisjunct& array, uint64_t count);
+    uint32_t most(const ArrayDisjunct& array, uint64_t count);
     // The whole array.
     std::string text(const ArrayDisjunct& array);
-    // The next item of an open array, `count` with it; empty if none is known.
-    std::string next(const ArrayDisjunct& array, const Frame* frame, uint64_t count);
-    // The missing items of an open array and the bracket. `current`: the item that is being read or comes next, as it
-    // will be; empty if there is none.
-    void write(const ArrayDisjunct& array, const Frame* frame, uint64_t count, const std::string& current,
+    // The next item in a slot of an open array, `count` with it; empty if none is known.
+    std::string next(const Frame* frame, uint32_t slot, uint64_t count);
+    // The missing items after some that are used, each with its comma, and the bracket. `current`: the item that is
+    // being read or comes next, as it will be; empty if there is none.
+    void write(const ArrayDisjunct& array, const ValueList* items, uint64_t count, const std::string& current,
                std::string& out);
     // Their tail that goes on with `after`.
-    Tail tail(const ArrayDisjunct& array, const Frame* frame, uint64_t count, const std::string& current, Tail after);
+    Tail tail(const ArrayDisjunct& array, const ValueList* items, uint64_t count, const std::string& current,
+              Tail after);
     // By how many tokens that may be more if one of the items is used, so that another one comes instead; `after` goes
     // on after the bracket.
     uint32_t most_differing(const ArrayDisjunct& array, Tail after);
@@ -67,12 +70,13 @@ private:
     uint32_t differing(const List& all, uint32_t seam);
     bool add_words(List& out, const StringDisjunct* string, uint32_t state, uint32_t left, std::string& word);
     bool add(List& out, const StringDisjunct* string, const std::string& word) const;
-    uint32_t used(const ArrayDisjunct& array, const Frame* frame);
+    const ArrayDisjunct& array_of(const FrameState* state, uint32_t slot) const;
+    uint32_t used(const ArrayDisjunct& array, const ValueList* items);
     uint32_t place(const List& list, const std::string& current) const;
-    std::vector<uint32_t> missing(const ArrayDisjunct& array, const Frame* frame, uint64_t count,
-                                  const std::string& current);
+    std::vector<uint32_t> missing(const ArrayDisjunct& array, uint32_t used, uint32_t own, uint64_t count);
 
     JsonProgram& program_;
+    Positions& positions_;
     ShortestValues& shortest_;
     ShortestTokens& tokens_;
     std::unordered_map<const ArrayDisjunct*, List> lists_;

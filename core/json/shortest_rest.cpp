@@ -29,8 +29,7 @@ std::optional<std::string> ShortestRest::unlike(const Configuration& config) con
     const FrameState* state = config.frame->state;
     const std::vector<Move>& moves = positions_.children[state->child].moves;
     if (state->kind == FrameKind::kArrayFrame && moves.size() == 1)
-        if (std::string item = distinct_.next(array(state, moves[0].slot), config.frame, state->count); !item.empty())
-            return item;
+        if (std::string item = distinct_.next(config.frame, moves[0].slot, state->count); !item.empty()) return item;
     const ValueList* others = config.frame->child_forbidden;
     if (!others) return std::nullopt;
     const Position& p = positions_.prepared(position_of_next(config));
@@ -89,21 +88,12 @@ bool ShortestRest::rest_of_word(const Configuration& config, uint32_t language, 
     return true;
 }
 
-const ArrayDisjunct& ShortestRest::array(const FrameState* state, uint32_t slot) const {
-    return program_.arrays[positions_[state->position]->arrays->disjuncts[slot]];
-}
-
-// Whether the array asks for items that have to differ, and these are told.
-bool ShortestRest::tells_items(const FrameState* state, uint32_t slot) const {
-    return state->kind == FrameKind::kArrayFrame && distinct_.tells(array(state, slot), state->count);
-}
-
 // Append the parts that a container still requires besides those begun, and its bracket. Returns false if one of them
 // is unclear.
 bool ShortestRest::write_rest(const Frame* frame, const Begun& begun, const std::string& item, std::string& out) const {
     const FrameState* state = frame->state;
-    if (tells_items(state, begun.slot))
-        return distinct_.write(array(state, begun.slot), frame, uint64_t{state->count} + begun.items, item, out), true;
+    if (const ArrayDisjunct* array = distinct_.told(state, begun.slot))
+        return distinct_.write(*array, frame->items, uint64_t{state->count} + begun.items, item, out), true;
     if (parts_.required(state, begun.slot).unclear) return false;
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kArrayFrame) {
@@ -130,8 +120,8 @@ bool ShortestRest::write_rest(const Frame* frame, const Begun& begun, const std:
 Tail ShortestRest::tail(const Frame* frame, const Begun& begun, const std::string& item, Tail after) const {
     if (after == kNoTail) return kNoTail;
     const FrameState* state = frame->state;
-    if (tells_items(state, begun.slot))
-        return distinct_.tail(array(state, begun.slot), frame, uint64_t{state->count} + begun.items, item, after);
+    if (const ArrayDisjunct* array = distinct_.told(state, begun.slot))
+        return distinct_.tail(*array, frame->items, uint64_t{state->count} + begun.items, item, after);
     if (parts_.required(state, begun.slot).unclear) return kNoTail;
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kArrayFrame)
@@ -190,7 +180,7 @@ bool ShortestRest::find_front(const Configuration& config, Front& out) {
     const uint32_t slot = out.begun.slot = parts_.only_slot(state);
     if (slot == RequiredParts::kNoSlot) return false;
     const Required rest = parts_.required(state, slot);
-    if (rest.unclear && !tells_items(state, slot)) return false;
+    if (rest.unclear && !distinct_.told(state, slot)) return false;
     if (config.mode == kNextKey && spaced) out.text = ' ';
     if (config.mode == kKey) {
         const uint32_t key = parts_.next_required(config);
@@ -215,8 +205,8 @@ bool ShortestRest::add_first(const Frame* frame, Front& out) const {
     const uint32_t slot = out.begun.slot;
     if (state->kind == FrameKind::kArrayFrame) {
         out.begun.items = 1;
-        if (tells_items(state, slot)) {
-            out.text += out.item = distinct_.next(array(state, slot), frame, uint64_t{state->count} + 1);
+        if (distinct_.told(state, slot)) {
+            out.text += out.item = distinct_.next(frame, slot, uint64_t{state->count} + 1);
             return true;
         }
         return add_value(ShortestValues::item(program_.arrays[p.arrays->disjuncts[slot]], state->count)[0][0].value,
@@ -239,7 +229,7 @@ bool ShortestRest::add_property(const FrameState* state, uint32_t property, Fron
 bool ShortestRest::add_value(ValueId id, Front& out) const {
     const Shortest& value = shortest_.texts[id];
     if (value.kind == Shortest::kText)
-        out.text += out.item = value.text;
+        out.text += value.text;
     else
         out.value = id;
     return value.kind != Shortest::kUnclear;
@@ -282,8 +272,8 @@ uint32_t ShortestRest::most_differing(const Configuration& from, const Configura
     if (after == kNoTail) return 0;  // the rest is not told
     uint32_t most = 0;
     for (uint32_t slot = 0; slot < parts_.slots(frame->state); ++slot)
-        if (tells_items(frame->state, slot))
-            most = std::max(most, distinct_.most_differing(array(frame->state, slot), after));
+        if (const ArrayDisjunct* array = distinct_.told(frame->state, slot))
+            most = std::max(most, distinct_.most_differing(*array, after));
     const bool is_same = from.frame->parent == frame->parent && from.frame->start == frame->start;
     return most * (frame->count - (is_same ? from.frame->count : 0) + 1);
 }

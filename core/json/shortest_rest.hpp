@@ -51,8 +51,6 @@ private:
     bool add_first(const Frame* frame, Front& out) const;
     bool add_property(const FrameState* state, uint32_t property, Front& out) const;
     bool add_value(ValueId id, Front& out) const;
-    bool tells_items(const FrameState* state, uint32_t slot) const;
-    const ArrayDisjunct& array(const FrameState* state, uint32_t slot) const;
     bool write_rest(const Frame* frame, const Begun& begun, const std::string& item, std::string& out) const;
     bool write_member(const Configuration& config, uint32_t slot, std::string& out) const;
     bool write_extra_member(const Configuration& config, uint32_t slot, std::string& out) const;

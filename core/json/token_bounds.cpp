@@ -198,10 +198,7 @@ uint32_t TokenBounds::most_rest(const Frame* frame, bool opened) const {
 
 // Of the slot that is left.
 uint32_t TokenBounds::most_slot(const FrameState* state, uint32_t slot, bool opened) const {
-    if (state->kind == FrameKind::kArrayFrame) {
-        const ArrayDisjunct& array = program_.arrays[positions_[state->position]->arrays->disjuncts[slot]];
-        if (distinct_.tells(array, state->count)) return plus(distinct_.most(array, state->count), 0);
-    }
+    if (const ArrayDisjunct* array = distinct_.told(state, slot)) return distinct_.most(*array, state->count);
     const Required rest = parts_.required(state, slot);
     return rest.unbounded ? kFar : plus(rest.tokens, uint64_t{rest.commas(opened)} * shortest_.comma_tokens + 1);
 }

@@ -47,9 +47,9 @@ private:
 
     RuleSet& set_;
     std::vector<Symbol> terminals_;
-    PairMap numbers_;              // kind and value -> symbol
-    std::vector<uint32_t> rules_;  // [rule]
-    std::vector<uint32_t> written_;
+    PairMap numbers_;                // kind and value -> symbol
+    std::vector<uint32_t> rules_;    // [rule]
+    std::vector<uint32_t> written_;  // those that are there
     Lists<int32_t> bodies_;
 };
 
