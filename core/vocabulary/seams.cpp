@@ -21,8 +21,16 @@ Tail Seams::before(uint32_t part, Tail rest) {
 }
 
 uint32_t Seams::fewest(std::string_view text, Tail rest) {
-    count(text, seams_[rest.seam]);
-    return rest.tokens + static_cast<uint32_t>(counts_[0]);
+    constexpr size_t kCounted = 512, kLongest = 64;
+    const auto counted = [&] {
+        count(text, seams_[rest.seam]);
+        return static_cast<uint32_t>(counts_[0]);
+    };
+    if (text.empty() || text.size() > kLongest) return rest.tokens + counted();
+    if (counted_.empty()) counted_.resize(kCounted);
+    Counted& known = counted_[mix(std::hash<std::string_view>()(text), rest.seam) % kCounted];
+    if (known.after != rest.seam || known.text != text) known = {std::string(text), rest.seam, counted()};
+    return rest.tokens + known.tokens;
 }
 
 void Seams::count(std::string_view text, const Seam& after) {
@@ -82,9 +90,10 @@ size_t Seams::reach(std::string_view text, std::string_view after) const {
 }
 
 size_t Seams::memory_bytes() const {
-    size_t bytes = heap_bytes(seams_) + heap_bytes(parts_) + heap_bytes(counts_) +
+    size_t bytes = heap_bytes(seams_) + heap_bytes(parts_) + heap_bytes(counts_) + heap_bytes(counted_) +
                    seam_numbers_.size() * heap_node(sizeof(*seam_numbers_.begin())) +
                    part_numbers_.size() * heap_node(sizeof(*part_numbers_.begin()));
+    for (const Counted& counted : counted_) bytes += heap_bytes(counted.text);
     for (const Seam& seam : seams_) bytes += heap_bytes(seam.text) + heap_bytes(seam.tokens);
     for (const Part& part : parts_) bytes += 2 * heap_bytes(part.text) + heap_bytes(part.added);
     return bytes;

@@ -54,6 +54,12 @@ private:
         std::string text;
         std::vector<Added> added;
     };
+    // The tokens of a text and a seam that were asked for lately.
+    struct Counted {
+        std::string text;
+        uint32_t after = 0;  // seam
+        uint32_t tokens = 0;
+    };
     void count(std::string_view text, const Seam& after);
     Added added(std::string_view text, uint32_t after);
     uint32_t number(Seam seam);
@@ -64,7 +70,8 @@ private:
     std::unordered_multimap<uint64_t, uint32_t> seam_numbers_;  // by hash
     std::vector<Part> parts_;
     std::unordered_map<std::string, uint32_t> part_numbers_;
-    std::vector<int32_t> counts_;  // of the last text: [k] from byte k on, less those after it
+    std::vector<int32_t> counts_;   // of the last text: [k] from byte k on, less those after it
+    std::vector<Counted> counted_;  // by hash; empty before the first
 };
 
 }  // namespace schemagen
