@@ -41,7 +41,7 @@ public:
     // By how much any one token may raise the need; kFar if unknown. Asked after `Automaton::min_bytes`.
     virtual uint32_t most_growth(const Configuration&) const { return Automaton::kFar; }
     // The fewest tokens of the shortest completion, the first of the shortest, where every byte is a token; nothing if
-    // a search is needed. Not called where `most_tokens` knows no bound.
+    // a search is needed.
     virtual std::optional<uint32_t> fewest_tokens(const Configuration&) { return std::nullopt; }
     // How many more these may be if another token led from `from` to the same place `next`.
     virtual uint32_t most_differing(const Configuration& /*from*/, const Configuration& /*next*/) { return 0; }

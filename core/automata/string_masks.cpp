@@ -35,11 +35,16 @@ size_t memory_of(const StringInner& inner) {
     return inner.words.use_count() == 1 ? bytes + heap_bytes(*inner.words) : bytes;
 }
 
-size_t memory_of(const LiteralRest& rest) { return sizeof(rest) + heap_bytes(rest.tokens) + heap_bytes(rest.ends); }
+size_t memory_of(const std::vector<StringClass>& inner) {
+    size_t bytes = 0;
+    for (const StringClass& one : inner) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.words);
+    return bytes;
+}
+
+size_t memory_of(const LiteralRest& rest) { return sizeof(rest) + memory_of(rest.inner) + heap_bytes(rest.ends); }
 
 size_t memory_of(const StringRest& rest) {
-    size_t bytes = sizeof(rest);
-    for (const StringClass& one : rest.inner) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.words);
+    size_t bytes = sizeof(rest) + memory_of(rest.inner);
     for (const StringClosing& one : rest.closing) bytes += sizeof(one) + heap_bytes(one.tokens) + heap_bytes(one.first);
     return bytes;
 }
@@ -393,12 +398,15 @@ LiteralRest StringMasks::find_literal(uint32_t from, uint32_t top, const Vocabul
     descend(trie, top, Place{from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         at = {dfa_.next(before.state, byte), before.read + 1};
         if (!at.state) return false;
-        auto tokens = trie.tokens_at(node);
-        rest.tokens.insert(rest.tokens.end(), tokens.begin(), tokens.end());
+        if (const auto tokens = trie.tokens_at(node); !tokens.empty()) {
+            auto one = std::ranges::find(rest.inner, at.state, &StringClass::state);
+            if (one == rest.inner.end()) one = rest.inner.insert(one, {at.state, 0, {}, {}});
+            one->tokens.insert(one->tokens.end(), tokens.begin(), tokens.end());
+        }
         note_end(at, node);
         return true;
     });
-    rest.tokens.shrink_to_fit();
+    for (StringClass& one : rest.inner) one.tokens.shrink_to_fit();
     return rest;
 }
 
@@ -408,6 +416,7 @@ struct StringMasks::RestDraft {
     StringRest made = {};
     std::map<std::pair<uint32_t, uint32_t>, size_t> inner = {}, closing = {};  // by state and characters
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> tails = {};        // [closing] (tail, token)
+    const uint32_t* done = nullptr;                                            // the tokens of `add_slice`
     uint32_t state = 0, chars = 0;                                             // of the class of the last tokens
     size_t last = 0;
 
@@ -423,10 +432,29 @@ struct StringMasks::RestDraft {
             for (const uint32_t token : one.tokens) set_bit(one.words.data(), token);
             one.tokens = {};
         }
-        if (one.words.empty())
-            one.tokens.insert(one.tokens.end(), tokens.begin(), tokens.end());
-        else
-            for (const uint32_t token : tokens) set_bit(one.words.data(), token);
+        for (const uint32_t token : tokens) {
+            if (done && has_bit(done, token)) continue;
+            if (one.words.empty())
+                one.tokens.push_back(token);
+            else
+                set_bit(one.words.data(), token);
+        }
+    }
+    // The tokens of at most as many characters of a slice, without those of `fewer`.
+    void add_slice(uint32_t at, uint32_t read, const uint32_t* up_to, const uint32_t* fewer) {
+        std::vector<uint32_t> words(up_to, up_to + tables.words());
+        for (size_t w = 0; fewer && w < words.size(); ++w) words[w] &= ~fewer[w];
+        const size_t count = count_bits(words.data(), words.size());
+        if (!count) return;
+        inner.emplace(std::pair{at, read}, made.inner.size());
+        StringClass& one = made.inner.emplace_back(at, read);
+        if (count > words.size()) {
+            one.words = std::move(words);
+            return;
+        }
+        for (uint32_t w = 0; w < words.size(); ++w)
+            for (uint32_t left = words[w]; left; left &= left - 1)
+                one.tokens.push_back(w * 32 + static_cast<uint32_t>(std::countr_zero(left)));
     }
     // The tokens that close the string there, with their tails.
     std::vector<std::pair<uint32_t, uint32_t>>& closed(uint32_t at, uint32_t read) {
@@ -485,25 +513,35 @@ Slice::Set StringMasks::loops(uint32_t state) {
 
 // The tokens that stay in the string by where they end, and those that close it. Where characters are not counted,
 // subtrees whose characters all lead back to a state are not walked.
+// Tokens of one slice whose characters all lead back to `from` are known, up to a number of characters.
 StringRest StringMasks::find_rest(uint32_t from, bool counting, uint32_t top, size_t depth,
                                   const VocabularyTables& tables) {
     constexpr size_t kFew = 4;  // tokens from which on it pays to ask
     struct Place {
         uint32_t state, chars;
-        size_t length;
+        size_t length, begun;  // bytes, characters
     };
     const Trie& trie = tables.all();
+    const SliceTree& slices = tables.slices();
     RestDraft draft{tables};
     std::unordered_map<uint32_t, Slice::Set> known;
     auto loops_of = [&](uint32_t state) {
         const auto it = known.find(state);
         return it != known.end() ? it->second : known.emplace(state, loops(state)).first->second;
     };
-    descend(trie, top, Place{from, 0, depth}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
-        at = {dfa_.next(before.state, byte), before.chars, before.length + 1};
+    const Slice::Set looping = top == trie.root() ? loops_of(from) : Slice::Set{0};
+    const auto slice = static_cast<size_t>(std::countr_zero(looping));
+    const size_t most = counting ? Slice::kRanks - 1 : Slice::kMany;  // characters of the tokens that are known
+    if (looping) draft.done = tables.slice_up_to(slice, std::min(most, Slice::kRanks));
+    if (looping && !counting) draft.add_slice(from, 0, draft.done, nullptr);
+    for (uint32_t chars = 1; looping && counting && chars <= most; ++chars)
+        draft.add_slice(from, chars, tables.slice_up_to(slice, chars), tables.slice_up_to(slice, chars - 1));
+    descend(trie, top, Place{from, 0, depth, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.chars, before.length + 1, before.begun + begins_character(byte)};
         if (at.state) {
             at.chars += counting && dfa_.boundary(at.state);
-            const Slice::Set below = counting ? Slice::Set{0} : tables.slices().whole[node];
+            if (looping && (slices.through[node] >> slice & 1) && at.begun + slices.chars[node] <= most) return false;
+            const Slice::Set below = counting ? Slice::Set{0} : slices.whole[node];
             if (below && trie.tokens_below(node).size() >= kFew && (below & loops_of(at.state))) {
                 draft.add(at.state, at.chars, trie.tokens_below(node));
                 return false;

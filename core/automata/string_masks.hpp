@@ -69,17 +69,17 @@ struct LiteralEnd {
     uint32_t read;   // bytes since the node that was asked for
 };
 
-// The continuations within a number or literal name, below a node of the trie.
-struct LiteralRest {
-    std::vector<uint32_t> tokens;  // that end inside it
-    std::vector<LiteralEnd> ends;
-};
-
-// The tokens that go on in a string below a node of the trie, by where they end.
+// The tokens that go on in a string, number or literal name below a node of the trie, by where they end.
 struct StringClass {
     uint32_t state, chars;         // after the token, and code points read since the node, if they are counted
     std::vector<uint32_t> tokens;  // either these,
     std::vector<uint32_t> words;   // or a bitmask of them
+};
+
+// The continuations within a number or literal name, below a node of the trie.
+struct LiteralRest {
+    std::vector<StringClass> inner;
+    std::vector<LiteralEnd> ends;
 };
 
 // The tokens that close a string, by their tails.

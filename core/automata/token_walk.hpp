@@ -7,12 +7,13 @@
 
 namespace schemagen {
 
-// Depth-first over the trie of the vocabulary: `visit(node, config)` for each node that tokens end at. The frames of
-// the config are gone when the walk has left its subtree; those of `from` stay, so a config with the frame of `from` is
-// safe to keep. `settle(node, config, depth)`: whether to skip the tokens below a node, `depth` bytes deep.
+// Depth-first over a trie of the vocabulary below a node, `depth` bytes deep: `visit(node, config)` for each node that
+// tokens end at. The frames of the config are gone when the walk has left its subtree; those of `from` stay, so a
+// config with the frame of `from` is safe to keep. `settle(node, config, depth)`: whether to skip the tokens below a
+// node.
 template <class Visit, class Settle>
-void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit,
-                 const Settle& settle) {
+void walk_tokens(Automaton& automaton, const Trie& trie, uint32_t top, size_t depth, const Configuration& from,
+                 Arena& arena, const Visit& visit, const Settle& settle) {
     struct Level {
         Configuration config;
         uint32_t at, end;
@@ -27,8 +28,8 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
         uint32_t at = trie.first_child[node], end = trie.first_child[node + 1];
         levels.push_back({config, at, end, end - at > kMany ? automaton.next_bytes(config) : all, mark});
     };
-    if (settle(trie.root(), from, 0)) return;
-    open(from, trie.root(), arena.mark());
+    if (settle(top, from, depth)) return;
+    open(from, top, arena.mark());
     while (!levels.empty()) {
         Level& level = levels.back();
         if (level.at == level.end) {
@@ -47,7 +48,7 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
         }
         uint32_t node = trie.child[k];
         if (!trie.tokens_at(node).empty()) visit(node, next);
-        if (trie.has_children(node) && !settle(node, next, levels.size()))
+        if (trie.has_children(node) && !settle(node, next, depth + levels.size()))
             open(next, node, mark);
         else
             arena.release(mark);
@@ -56,7 +57,8 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
 
 template <class Visit>
 void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit) {
-    walk_tokens(automaton, trie, from, arena, visit, [](uint32_t, const Configuration&, size_t) { return false; });
+    walk_tokens(automaton, trie, trie.root(), 0, from, arena, visit,
+                [](uint32_t, const Configuration&, size_t) { return false; });
 }
 
 // Whether two configurations with the same frame are at the same place. The bytes of a key may lie where those of

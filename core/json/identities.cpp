@@ -35,6 +35,15 @@ uint32_t Identities::count_identity(const Configuration& config, bool exact) con
     return matters ? config.count : std::min(config.count, least);
 }
 
+// The gap that takes most whitespace, of those before the same shortest completion: optional whitespace does not change
+// that completion, nor does the length of an indentation.
+uint16_t Identities::gap_identity(const Configuration& config) const {
+    constexpr uint16_t kIndented = 2;
+    if (config.gap == UINT16_MAX) return config.gap;
+    if (program_.options.whitespace == Whitespace::kAny) return 0;
+    return program_.options.whitespace == Whitespace::kFlexible ? std::min(config.gap, kIndented) : config.gap;
+}
+
 bool Identities::text_matters(const Configuration& config) const {
     const Frame* frame = config.frame;
     if (!frame->around.interned || !frame->around.enough || !frame->state->id || frame->tracking) return true;
@@ -69,8 +78,6 @@ bool Identities::identity(const Configuration& config, bool exact, std::vector<u
         if (comma || !states_.has_enough_members(frame->state, frame->count)) used += states_.used_keys(frame);
     }
     uint64_t state = 0, node = 0, count = 0, gap = 0;
-    // Nothing shorter follows whitespace that may be left out.
-    const bool spaces_matter = exact || program_.options.whitespace != Whitespace::kAny;
     switch (config.mode) {
         case kKey:
             if (!exact) count = key_identity(config);
@@ -79,9 +86,7 @@ bool Identities::identity(const Configuration& config, bool exact, std::vector<u
             break;
         case kString: count = count_identity(config, exact); [[fallthrough]];
         case kLiteral: state = config.state; break;
-        default:
-            if (spaces_matter) gap = config.gap;
-            count = config.count;
+        default: gap = exact ? config.gap : gap_identity(config); count = config.count;
     }
     key.push_back(gap << 32 | uint64_t{config.mode} << 1 | exact);
     key.push_back(state << 32 | node);
@@ -112,7 +117,7 @@ Configuration Identities::keep(const Configuration& config, Arena& arena) {
 Configuration Identities::least_constrained(const Configuration& config) {
     Configuration out = config;
     if (config.mode == kString) out.count = count_identity(config, false);
-    if (program_.options.whitespace == Whitespace::kAny && config.gap != UINT16_MAX) out.gap = 0;
+    out.gap = gap_identity(config);
     return out;
 }
 

@@ -28,6 +28,7 @@ public:
 
 private:
     uint32_t count_identity(const Configuration& config, bool exact) const;
+    uint16_t gap_identity(const Configuration& config) const;
     uint64_t key_identity(const Configuration& config);
     uint32_t count_key(const Configuration& config, uint32_t longest) const;
 

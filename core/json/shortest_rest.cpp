@@ -151,7 +151,8 @@ Tail ShortestRest::tail_after(const Frame* frame) const {
 // Find the beginning of the shortest text, up to a part that a container around still requires. Returns false if it is
 // unclear.
 bool ShortestRest::find_front(const Configuration& config, Front& out) {
-    if (config.frame->forbidden || min_bytes_.min_bytes(config) > kMostText) return false;
+    if (!shortest_.tells_shortest() || config.frame->forbidden || min_bytes_.min_bytes(config) > kMostText)
+        return false;
     const FrameState* state = config.frame->state;
     const bool spaced = program_.options.whitespace == Whitespace::kSpaced && config.gap == 0;
     const bool is_word = config.mode == kString || config.mode == kLiteral;

@@ -70,9 +70,9 @@ uint32_t BudgetMasks::need_within(const Configuration& config, uint32_t budget, 
         return most <= budget;
     };
     if (automaton_.accepting(config)) return 0;
+    if (const auto exact = ends_.told(config)) return *exact;
     const uint32_t most = ends_.most(config);
     if (suffices(most)) return most;
-    if (const auto exact = ends_.told(config, most)) return *exact;
     if (const uint32_t known = ends_.known_tokens(config); known != kNever) return known;
     const uint32_t told = most_told(config);
     if (suffices(told)) return told;
@@ -116,7 +116,7 @@ bool BudgetMasks::split(const Configuration& config, uint32_t budget, bool is_al
 // Find the needs of a place. Returns whether the work sufficed.
 bool BudgetMasks::find_needs(const Configuration& config, uint32_t budget, Arena& arena) {
     const bool is_sure = each_need(
-        tables_.all(), config, arena,
+        config, arena,
         [&](const Configuration& next) {
             const uint32_t need = need_within(next, budget - 1, arena);
             return need == kNever ? need : need + guide_.most_differing(config, next);
@@ -208,11 +208,10 @@ bool BudgetMasks::split_shared(const Configuration& config, uint32_t budget, Are
 void BudgetMasks::split_by_bounds(const Configuration& config, uint32_t need, uint32_t budget, Arena& arena) {
     const uint64_t least = ends_.bound(config);
     each_need(
-        tables_.all(), config, arena,
+        config, arena,
         [&](const Configuration& next) -> uint32_t {
             if (automaton_.accepting(next)) return 0;
-            if (const auto exact = ends_.told(next, ends_.most(next)))
-                return *exact + guide_.most_differing(config, next);
+            if (const auto exact = ends_.told(next)) return *exact + guide_.most_differing(config, next);
             return need + std::max<uint64_t>(ends_.bound(next), least) - least + kSlack < budget ? 0 : kNever;
         },
         [&](const Tokens& tokens, uint32_t after) { needs_.add(tokens, after); });
@@ -293,46 +292,60 @@ void BudgetMasks::each_end(const Trie& trie, uint32_t node, const Configuration&
 }
 
 // Visit every readable token with the number of tokens needed after it, as computed by `ask`. Tokens that stay inside a
-// string are grouped by where they end. Returns false if that took too long: for some tokens the number is then
-// unknown.
+// string or number are grouped by where they end, and a gap is asked once. Returns false if that took too long: for
+// some tokens the number is then unknown.
 template <class Ask, class Visit>
-bool BudgetMasks::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask,
-                            const Visit& visit) {
-    Configuration last;
-    uint32_t need = kUnasked;
+bool BudgetMasks::each_need(const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit) {
+    Configuration last;  // in the frame of `config`: frames of others go with the next step
+    uint32_t known = kUnasked;
     needs_.clear();
     ends_.limit_work(kMostWork);
+    const auto ask_once = [&](const Configuration& next) {
+        if (next.frame != config.frame || next.mode != config.mode) return ask(next);
+        const Configuration same = guide_.least_constrained(next, arena);
+        if (known == kUnasked || !same_place(last, same)) known = ask(next);
+        last = same;
+        return known;
+    };
+    each_below(tables_.all().root(), config, 0, arena, ask_once, visit);
+    return ends_.end_work();
+}
+
+// The same of the tokens below a node of the trie.
+template <class Ask, class Visit>
+void BudgetMasks::each_below(uint32_t top, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
+                             const Visit& visit) {
+    const Trie& trie = tables_.all();
     walk_tokens(
-        automaton_, trie, config, arena,
+        automaton_, trie, top, depth, config, arena,
         [&](uint32_t node, const Configuration& at) {
-            each_end(trie, node, at, arena, [&](const Tokens& tokens, const Configuration& next) {
-                if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
-                visit(tokens, need);
-                last = next;
-                if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
-            });
+            each_end(trie, node, at, arena,
+                     [&](const Tokens& tokens, const Configuration& next) { visit(tokens, ask(next)); });
         },
-        [&](uint32_t node, const Configuration& at, size_t depth) {
-            if (&trie != &tables_.all()) return false;
+        [&](uint32_t node, const Configuration& at, size_t deep) {
             if (engine_ && node != trie.root() && engine_->stays(at, tables_.slices().whole[node])) {
                 visit(Tokens{trie.tokens_below(node).subspan(trie.tokens_at(node).size())}, ask(at));
                 return true;
             }
-            return each_class(node, at, depth, arena, ask, visit);
+            return each_class(node, at, deep, arena, ask, visit);
         });
-    return ends_.end_work();
 }
 
-// The same of the tokens below a node of the trie, by classes: false, if it did not lead into a string.
+// The same by classes: false, if the node did not lead into a string or number.
 template <class Ask, class Visit>
 bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
                              const Visit& visit) {
     constexpr size_t kFew = 16;
     const Trie& trie = tables_.all();
     if (!string_view_ || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return false;
+    if (containers_ && containers_->literal_state(config)) {
+        each_in_literal(node, config, depth, arena, ask, visit);
+        return true;
+    }
     const StringBody body = string_view_->free_of_text(config);
     if (!body.state) return false;
-    const auto rest = needs_.owners.emplace_back(strings_.rest(body.state, body.counting, node, depth, tables_));
+    const auto rest = strings_.rest(body.state, body.counting, node, depth, tables_);
+    needs_.owners.push_back(rest);
     for (const StringClass& one : rest->inner) {
         Configuration next = config;
         if (!string_view_->go_on(next, one.state, one.chars)) continue;
@@ -363,6 +376,34 @@ bool BudgetMasks::each_class(uint32_t node, const Configuration& config, size_t 
         each_used_key(node, config, arena, ask, visit);
     }
     return true;
+}
+
+// The tokens that go on within a number or literal name, and those that end it and go on.
+template <class Ask, class Visit>
+void BudgetMasks::each_in_literal(uint32_t top, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
+                                  const Visit& visit) {
+    const Trie& trie = tables_.all();
+    const auto rest = strings_.literal(containers_->literal_state(config), top, tables_);
+    needs_.owners.push_back(rest);
+    const auto in_state = [&](uint32_t state) {
+        Configuration next = config;
+        next.state = state;
+        return next;
+    };
+    for (const StringClass& one : rest->inner) visit(Tokens{one.tokens}, ask(in_state(one.state)));
+    for (const LiteralEnd& end : rest->ends) {
+        for (uint32_t k = trie.first_child[end.node]; k < trie.first_child[end.node + 1]; ++k) {
+            if (!StringMasks::ends_literal(trie.child_byte[k])) continue;
+            const Arena::Mark mark = arena.mark();
+            Configuration next = in_state(end.state);
+            if (automaton_.step(next, trie.child_byte[k], arena)) {
+                const uint32_t node = trie.child[k];
+                if (const auto tokens = trie.tokens_at(node); !tokens.empty()) visit(Tokens{tokens}, ask(next));
+                each_below(node, next, depth + end.read + 1, arena, ask, visit);
+            }
+            arena.release(mark);
+        }
+    }
 }
 
 // The tokens that close a key after which another one has to come, which may not be like the first: each is read.
@@ -562,7 +603,7 @@ uint32_t BudgetMasks::tighten_by_bounds(const Configuration& config, uint32_t bu
 // Tokens that suffice for a text to the end: the one that was promised, some end that is found soon, or the shortest.
 uint32_t BudgetMasks::enough(const Configuration& config, uint32_t budget, Arena& arena) {
     const uint32_t promised = promised_.empty() ? kNever : ends_.spelling().fewest(promised_);
-    if (const auto told = ends_.told(config, ends_.most(config))) return std::min(*told, promised);
+    if (const auto told = ends_.told(config)) return std::min(*told, promised);
     if (promised != kNever) return promised;
     const uint32_t some = some_end(config, budget, arena);
     return some != kNever ? some - kSlack : ends_.needed(config, arena);

@@ -99,7 +99,7 @@ private:
     // The tokens that can be read at a place, with the tokens needed after them, as far as a budget asks.
     struct Needs {
         std::vector<std::pair<Tokens, uint32_t>> each;
-        std::vector<std::shared_ptr<const StringRest>> owners;  // of what the tokens refer to
+        std::vector<std::shared_ptr<const void>> owners;  // of what the tokens refer to
         uint32_t most = 0;
         uint32_t first = 0, last = UINT32_MAX;  // the budgets for which bounds were enough
         void clear() { each.clear(), owners.clear(), most = first = 0, last = UINT32_MAX; }
@@ -136,7 +136,13 @@ private:
     template <class Visit>
     void each_end(const Trie& trie, uint32_t node, const Configuration& config, Arena& arena, const Visit& visit);
     template <class Ask, class Visit>
-    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
+    bool each_need(const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
+    template <class Ask, class Visit>
+    void each_below(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
+                    const Visit& visit);
+    template <class Ask, class Visit>
+    void each_in_literal(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
+                         const Visit& visit);
     template <class Ask, class Visit>
     bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const Ask& ask,
                     const Visit& visit);

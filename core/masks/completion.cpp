@@ -119,7 +119,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
         }
         levels_.push_back({config, id, most, 0, {}, mark});
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
-        if (left > most && told(config, this->most(config))) left = told_bytes(config, least);
+        if (left > most && told(config)) left = told_bytes(config, least);
         if (left <= most) return true;
         levels_.back().bytes = bytes_to_try(config, most);
         return false;
@@ -494,7 +494,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena, const st
 }
 
 uint32_t Completions::needed(const Configuration& config, Arena& arena) {
-    if (const auto told = this->told(config, most(config))) return *told;
+    if (const auto told = this->told(config)) return *told;
     uint32_t id = number_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
@@ -571,9 +571,9 @@ uint32_t Completions::count_by_reading(const Configuration& config, const std::s
     return spelling_->fewest_tokens(text)[0];
 }
 
-std::optional<uint32_t> Completions::told(const Configuration& config, uint32_t most) {
-    if (most == 0) return 0;
-    return most < Automaton::kFar ? guide_.fewest_tokens(config) : std::nullopt;
+std::optional<uint32_t> Completions::told(const Configuration& config) {
+    if (automaton_.accepting(config)) return 0;
+    return spelling_ && spelling_->spells_all() ? guide_.fewest_tokens(config) : std::nullopt;
 }
 
 uint32_t Completions::most(const Configuration& config) {

@@ -67,8 +67,8 @@ public:
     uint32_t bound(const Configuration& config) { return bound(config, number_of(config)); }
     // An upper bound of the tokens to the end; kFar and above if none is known.
     uint32_t most(const Configuration& config);
-    // `needed` where no search is. `most`: the bound of the same name.
-    std::optional<uint32_t> told(const Configuration& config, uint32_t most);
+    // `needed` where no search is.
+    std::optional<uint32_t> told(const Configuration& config);
     // Bytes of some text to the end, perhaps a long one, if one of at most `limit` bytes is found soon; else kFar.
     // Where that suffices, the shortest text need not be known.
     uint32_t some_end(const Configuration& config, uint32_t limit, Arena& arena);

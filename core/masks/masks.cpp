@@ -91,7 +91,7 @@ template <class Hit, class Out>
 void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Configuration from, uint32_t state,
                         Arena& arena, const Hit& hit, const Out& out) {
     const auto rest = strings_.literal(state, top, tables_);
-    hit(std::span<const uint32_t>(rest->tokens));
+    for (const StringClass& one : rest->inner) hit(std::span<const uint32_t>(one.tokens));
     for (const LiteralEnd& end : rest->ends) {
         const size_t length = base + end.read + 1;
         for (uint32_t k = trie.first_child[end.node]; k < trie.first_child[end.node + 1]; ++k) {
