@@ -1,11 +1,12 @@
-// The items that an array of unique strings or numbers still requires: the shortest ones that differ.
+// The items that an array of unique strings, numbers or plain objects still requires: the shortest ones that differ.
 //
-// The texts of the items are listed once, by length and then in order, each value once. An array that asks for n more
-// items gets the first n of the list that are not used, in order: no n others have fewer bytes. So the shortest rest of
-// such an array is told without a search, which would try the values one after the other, in any order.
+// The shortest items are listed once for each array (json/item_lister.hpp). An array that asks for n more items gets
+// the first n of the list that are not used, in order: no n others have fewer bytes. So the shortest rest of such an
+// array is told without a search, which would try the values one after the other, in any order.
 //
 // Invariants: an array that is told asks for at least two items, and the list has as many as it asks for; so it has one
-// for each item that is missing, whatever the others are.
+// for each item that is missing, whatever the others are. While an object is open that is one of the items, the rest of
+// the array is not told: it depends on what the object becomes.
 #pragma once
 #include <map>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "json/frames.hpp"
+#include "json/item_lister.hpp"
 #include "json/positions.hpp"
 #include "json/program.hpp"
 #include "util/interned_lists.hpp"
@@ -36,6 +38,8 @@ public:
     const ArrayDisjunct* told(const FrameState* state, uint32_t slot);
     // Where it is: bytes of the `count` shortest items,
     uint64_t bytes(const ArrayDisjunct& array, uint64_t count) { return list(array).bytes[count]; }
+    // those of an open one that are not used,
+    uint64_t unused_bytes(const Frame* frame, const ArrayDisjunct& array, uint64_t count);
     // and at most of those missing after `count` items, with their commas and the bracket.
     uint32_t most(const ArrayDisjunct& array, uint64_t count);
     // The whole array.
@@ -56,35 +60,25 @@ public:
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
-    struct List {
-        std::vector<std::string> texts;
-        std::unordered_map<std::string, uint32_t> places;  // by value: of its text
-        std::vector<uint64_t> bytes;                       // [k]: of the first k
-        std::vector<uint32_t> rank;                        // [k]: of text k, among all in order
-        bool is_whole = false;                             // as many as the array asks for
-    };
     using Left = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>;  // used items, the current one, missing ones, seam
 
-    const List& list(const ArrayDisjunct& array);
-    void fill(List& out, const ArrayDisjunct& array);
-    uint32_t differing(const List& all, uint32_t seam);
-    bool add_words(List& out, const StringDisjunct* string, uint32_t state, uint32_t left, std::string& word);
-    bool add(List& out, const StringDisjunct* string, const std::string& word) const;
+    const ItemList& list(const ArrayDisjunct& array);
+    uint32_t differing(const ItemList& all, uint32_t seam);
     const ArrayDisjunct& array_of(const FrameState* state, uint32_t slot) const;
     uint32_t used(const ArrayDisjunct& array, const ValueList* items);
-    uint32_t place(const List& list, const std::string& current) const;
+    uint32_t place(const ItemList& list, const std::string& current) const;
     std::vector<uint32_t> missing(const ArrayDisjunct& array, uint32_t used, uint32_t own, uint64_t count);
 
     JsonProgram& program_;
     Positions& positions_;
     ShortestValues& shortest_;
     ShortestTokens& tokens_;
-    std::unordered_map<const ArrayDisjunct*, List> lists_;
+    ItemLister lister_;
+    std::unordered_map<const ArrayDisjunct*, ItemList> lists_;
     InternedLists used_;  // an array and the places of its used items, ascending
     std::map<Left, Tail> tails_;
+    std::unordered_map<uint64_t, uint64_t> unused_bytes_;                      // by used items and their number
     std::map<std::pair<const ArrayDisjunct*, uint32_t>, uint32_t> differing_;  // array and seam
-    uint32_t most_ = 0;                                                        // items of the list that is filled
-    uint64_t steps_ = 0;                                                       // left for it
 };
 
 }  // namespace schemagen

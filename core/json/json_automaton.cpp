@@ -69,7 +69,7 @@ uint64_t JsonAutomaton::memory_bytes() const {
     for (const Child& child : positions.children) bytes += heap_bytes(child.moves) + heap_bytes(child.component);
     return bytes + kFirstChunk + machine_.states.state_bytes + machine_.min_bytes.memory_bytes() +
            machine_.shortest.memory_bytes() + machine_.tokens.memory_bytes() + machine_.distinct.memory_bytes() +
-           machine_.growth.memory_bytes();
+           machine_.unique.memory_bytes() + machine_.growth.memory_bytes();
 }
 
 void JsonAutomaton::finish(ValueId root) {

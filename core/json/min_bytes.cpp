@@ -222,9 +222,12 @@ Needed MinBytes::needed(const FrameState* state, uint32_t slot, uint32_t alterna
     return needed_items(program_.arrays[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
 }
 
-// The same with the keys used so far: only one is empty.
+// The same with the keys used so far, of which only one is empty, and the items.
 Needed MinBytes::needed(const Frame* frame, uint32_t slot, uint32_t alternative) const {
     Needed out = needed(frame->state, slot, alternative);
+    if (frame->items)
+        if (const ArrayDisjunct* array = distinct_.told(frame->state, slot))
+            out.bytes = std::max(out.bytes, distinct_.unused_bytes(frame, *array, out.count));
     for (const UsedKey* used = out.any ? frame->used : nullptr; used; used = used->previous) {
         if (!used->text.empty()) continue;
         out.bytes += out.other - out.first;
@@ -312,7 +315,8 @@ uint32_t MinBytes::min_bytes_slot(const Frame* frame, const Move& move) const {
 uint32_t MinBytes::min_bytes_after(const Frame* frame) {
     const FrameState* state = frame->state;
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
-    const bool is_kept = state->id && (!frame->used || states_.has_enough_members(state, frame->count));
+    const bool is_kept =
+        state->id && !frame->items && (!frame->used || states_.has_enough_members(state, frame->count));
     if (is_kept && state->id < bytes_after_.size() && bytes_after_[state->id] != kFar) return bytes_after_[state->id];
     uint32_t best = kFar;
     for (const Move& move : positions_.children[state->child].moves) best = std::min(best, min_bytes_slot(frame, move));

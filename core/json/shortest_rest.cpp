@@ -141,7 +141,7 @@ Tail ShortestRest::tail_after(const Frame* frame) const {
     for (; !chain.empty(); chain.pop_back()) {
         const Frame* parent = chain.back()->parent;
         const std::vector<Move>& moves = positions_.children[parent->state->child].moves;
-        const bool is_clear = moves.size() == 1 && !parent->forbidden;
+        const bool is_clear = moves.size() == 1 && !parent->forbidden && !distinct_.told(parent->state, moves[0].slot);
         if (parent->parent) out = is_clear ? tail(parent, {moves[0].slot}, {}, out) : kNoTail;
         chain.back()->around.tail = out;
     }
@@ -244,7 +244,8 @@ bool ShortestRest::write_shortest(const Configuration& config, std::string& out)
     if (front.value != kNoValue) shortest_.write_value(front.value, out);
     Begun begun = front.begun;
     for (const Frame* frame = config.frame; frame->parent; frame = frame->parent) {
-        if (frame->forbidden || !write_rest(frame, begun, front.item, out)) return false;
+        if (frame->forbidden || (frame != config.frame && distinct_.told(frame->state, begun.slot))) return false;
+        if (!write_rest(frame, begun, front.item, out)) return false;
         front.item.clear();
         const std::vector<Move>& moves = positions_.children[frame->parent->state->child].moves;
         if (frame->parent->parent && moves.size() != 1) return false;

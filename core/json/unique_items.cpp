@@ -6,6 +6,7 @@
 #include "json/number_values.hpp"
 #include "json/values.hpp"
 #include "util/hash.hpp"
+#include "util/heap.hpp"
 #include "util/limits.hpp"
 #include "util/shown.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -180,17 +181,26 @@ uint32_t UniqueItems::string_start_without(const Position& p, const ValueList& f
     return program_.dfa().intern(components, p.counted);
 }
 
-// Of a number all texts are taken out that readers call equal to it.
+// Of a number all texts that readers call equal to it.
+NodeId UniqueItems::spelled_literal(std::string_view value) {
+    constexpr size_t kMostKept = 10'000;
+    if (literals_.size() > kMostKept) literals_.clear();
+    if (const auto known = literals_.find(std::string(value)); known != literals_.end()) return known->second;
+    Kernel& kernel = program_.kernel();
+    std::vector<NodeId> texts;
+    if (value[0] == '-' || (value[0] >= '0' && value[0] <= '9'))
+        for (const NumberRule& rule : spellings(value)) texts.push_back(kernel.number(rule));
+    else
+        texts.push_back(kernel.literals({std::string(value)}));
+    return literals_.emplace(value, kernel.alternation(texts)).first->second;
+}
+
 uint32_t UniqueItems::literal_start_without(const Position& p, const ValueList& forbidden) {
     Kernel& kernel = program_.kernel();
     std::vector<NodeId> out;
     for (uint32_t k = 0; k < forbidden.count; ++k) {
-        const std::string_view text = forbidden.values[k];
-        if (text[0] == '"' || text[0] == '{' || text[0] == '[') continue;
-        if (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'))
-            for (const NumberRule& rule : spellings(text)) out.push_back(kernel.number(rule));
-        else
-            out.push_back(kernel.literals({std::string(text)}));
+        const std::string_view value = forbidden.values[k];
+        if (value[0] != '"' && value[0] != '{' && value[0] != '[') out.push_back(spelled_literal(value));
     }
     if (out.empty() || !p.literal_start) return p.literal_start;
     const NodeId others = kernel.complement(kernel.alternation(out));
@@ -200,6 +210,12 @@ uint32_t UniqueItems::literal_start_without(const Position& p, const ValueList& 
         components.push_back(kernel.conjunction({start, others}));
     }
     return program_.dfa().intern(components, false);
+}
+
+size_t UniqueItems::memory_bytes() const {
+    size_t bytes = 0;
+    for (const auto& each : literals_) bytes += heap_node(sizeof(each)) + heap_bytes(each.first);
+    return bytes;
 }
 
 }  // namespace schemagen

@@ -6,7 +6,9 @@
 // being read, it must differ from the matching part of each of them, which is taken out of its language. So a repeated
 // item is avoided at its last free choice, and never met as a dead end.
 #pragma once
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -30,6 +32,7 @@ public:
     // null: there are none.
     uint32_t string_start(const Position& p, const ValueList* forbidden);
     uint32_t literal_start(const Position& p, const ValueList* forbidden);
+    size_t memory_bytes() const;
 
 private:
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
@@ -38,10 +41,12 @@ private:
     bool all_unique(const Frame* frame, const Bits& slots) const;
     bool must_close(const Frame* frame, Arena& arena);
     NodeId spelled(std::vector<std::u32string> texts);
+    NodeId spelled_literal(std::string_view value);
 
     JsonProgram& program_;
     Positions& positions_;
     FrameStates& states_;
+    std::unordered_map<std::string, NodeId> literals_;  // all texts of some numbers and names
 };
 
 }  // namespace schemagen

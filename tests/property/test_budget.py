@@ -812,8 +812,21 @@ def test_what_was_too_slow_once_may_be_asked_again():
             assert mask_of(matcher, BYTES, budget=10)
 
 
+def _object(required, **more):
+    return {"type": "object", "properties": {**required, **more}, "required": list(required)}
+
+
+_PLAIN = _object({"a": {"type": "integer"}})
+_TWO = _object({"b": {"type": "string"}, "a": {"type": "integer"}})
+_CLOSED = {"additionalProperties": False}
+_OPTIONAL = _object({"a": {"type": "integer"}}, c={"type": "integer"})
+
 #: Arrays of unique items, and the shortest text of each, the first of them in order.
 _DISTINCT = {
+    "objects": (_PLAIN | _CLOSED, 11, "[" + ",".join(f'{{"a":{k}}}' for k in (-1, *range(10))) + "]"),
+    "open objects": (_PLAIN, 11, "[" + ",".join(f'{{"a":{k}}}' for k in (-1, *range(10))) + "]"),
+    "objects of two members": (_TWO | _CLOSED, 3, '[{"b":"","a":0},{"b":"","a":1},{"b":"","a":2}]'),
+    "objects with another member": (_OPTIONAL | _CLOSED, 4, '[{"a":0},{"a":1},{"a":2},{"a":3}]'),
     "integers": ({"type": "integer"}, 12, "[-1,-2,0,1,2,3,4,5,6,7,8,9]"),
     "bounded integers": ({"type": "integer", "minimum": 8, "maximum": 30}, 4, "[10,11,8,9]"),
     "strings": ({"type": "string"}, 4, '[" ","!","","#"]'),

