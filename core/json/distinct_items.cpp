@@ -48,14 +48,15 @@ uint32_t DistinctItems::most(const ArrayDisjunct& array, uint64_t count) {
 }
 
 uint64_t DistinctItems::unused_bytes(const Frame* frame, const ArrayDisjunct& array, uint64_t count) {
-    constexpr size_t kMostKnown = 20'000;
-    const uint32_t used = this->used(array, frame->items);
-    if (unused_bytes_.size() > kMostKnown) unused_bytes_.clear();
-    const auto [known, is_new] = unused_bytes_.try_emplace(uint64_t{used} << 32 | count, 0);
-    if (is_new)
-        for (uint32_t each : missing(array, used, kNone, array.min_items - count))
-            known->second += list(array).texts[each].size();
-    return known->second;
+    const ItemList& all = list(array);
+    size_t end = count;
+    uint64_t taken_bytes = 0;
+    for (const uint32_t place : used_[used(array, frame->items)].subspan(1)) {
+        if (place >= end) break;
+        taken_bytes += all.texts[place].size();
+        ++end;
+    }
+    return all.bytes[std::min(end, all.texts.size())] - taken_bytes;
 }
 
 std::string DistinctItems::text(const ArrayDisjunct& array) {
@@ -162,7 +163,6 @@ uint32_t DistinctItems::differing(const ItemList& all, uint32_t seam) {
 
 size_t DistinctItems::memory_bytes() const {
     size_t bytes = used_.memory_bytes() + tails_.size() * heap_node(sizeof(*tails_.begin())) +
-                   unused_bytes_.size() * heap_node(sizeof(*unused_bytes_.begin())) +
                    differing_.size() * heap_node(sizeof(*differing_.begin()));
     for (const auto& [array, list] : lists_) {
         bytes += heap_node(sizeof(*lists_.begin())) + heap_bytes(list.texts) + heap_bytes(list.bytes) +

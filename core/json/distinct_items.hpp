@@ -77,7 +77,6 @@ private:
     std::unordered_map<const ArrayDisjunct*, ItemList> lists_;
     InternedLists used_;  // an array and the places of its used items, ascending
     std::map<Left, Tail> tails_;
-    std::unordered_map<uint64_t, uint64_t> unused_bytes_;                      // by used items and their number
     std::map<std::pair<const ArrayDisjunct*, uint32_t>, uint32_t> differing_;  // array and seam
 };
 

@@ -40,9 +40,10 @@ ItemList ItemLister::list(const ArrayDisjunct& array) {
 
 // By length. After an item, numbers that need no exponents have none; up to three bytes that changes nothing.
 void ItemLister::fill(ItemList& out, const ArrayDisjunct& array) {
-    constexpr uint32_t kMostItems = 10'000, kLongest = 256, kShort = 3, kStepsPerItem = 300;
+    constexpr uint32_t kMostItems = 10'000, kMostObjects = 1'000, kLongest = 256, kShort = 3, kStepsPerItem = 300;
     const Option* option = array.prefix.empty() && array.final.size() == 1 ? only(array.items) : nullptr;
     if (!option || array.min_items < 2 || array.min_items > kMostItems || !find_form(option->value)) return;
+    if (!form_.end.empty() && array.min_items > kMostObjects) return;  // the search inside one looks at all others
     most_ = array.min_items;
     steps_ = uint64_t{most_} * kStepsPerItem + kMostItems;
     text_.clear();
