@@ -17,15 +17,8 @@ DistinctItems::DistinctItems(JsonMachine& machine)
       lister_(machine) {}
 
 const ItemList& DistinctItems::list(const ArrayDisjunct& array) {
-    const auto [at, is_new] = lists_.try_emplace(&array);
-    if (!is_new) return at->second;
-    try {
-        at->second = lister_.list(array);
-    } catch (...) {
-        lists_.erase(at);
-        throw;
-    }
-    return at->second;
+    if (const auto known = lists_.find(&array); known != lists_.end()) return known->second;
+    return lists_.emplace(&array, lister_.list(array)).first->second;
 }
 
 bool DistinctItems::tells(const ArrayDisjunct& array, uint64_t count) {
@@ -124,20 +117,22 @@ Tail DistinctItems::tail(const ArrayDisjunct& array, const ValueList* items, uin
     const ItemList& all = list(array);
     const uint32_t used = this->used(array, items), own = place(all, current);
     if (tails_.size() > kMostKnown) tails_.clear();
-    const auto [known, is_new] = tails_.try_emplace(Left{used, own, count, after.seam});
-    if (is_new) {
+    const Left key{used, own, count, after.seam};
+    auto known = tails_.find(key);
+    if (known == tails_.end()) {
         Tail out = tokens_.before("]", {after.seam, 0});
         const std::vector<uint32_t> left = missing(array, used, own, count);
         for (size_t k = left.size(); k-- > 0;) out = tokens_.before(shortest_.comma() + all.texts[left[k]], out);
-        known->second = out;
+        known = tails_.emplace(key, out).first;
     }
     return {known->second.seam, known->second.tokens + after.tokens};
 }
 
 uint32_t DistinctItems::most_differing(const ArrayDisjunct& array, Tail after) {
-    const auto [known, is_new] = differing_.try_emplace(std::pair(&array, after.seam), 0);
-    if (is_new) known->second = differing(list(array), tokens_.before("]", {after.seam, 0}).seam);
-    return known->second;
+    const std::pair key(&array, after.seam);
+    if (const auto known = differing_.find(key); known != differing_.end()) return known->second;
+    const uint32_t most = differing(list(array), tokens_.before("]", {after.seam, 0}).seam);
+    return differing_.emplace(key, most).first->second;
 }
 
 // Nothing if all items cost the same before the bracket, before such an item, and so on to a seam that repeats. Else

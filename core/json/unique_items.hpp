@@ -4,7 +4,8 @@
 // form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to
 // the remembered values that agree with the text so far; where nothing but closing brackets could follow the value
 // being read, it must differ from the matching part of each of them, which is taken out of its language. So a repeated
-// item is avoided at its last free choice, and never met as a dead end.
+// item is avoided at its last free choice. Where that choice has few values and all of them are used, it is a dead end:
+// the choices before it do not look ahead (docs/concepts/exact-masks.md).
 #pragma once
 #include <string>
 #include <string_view>
